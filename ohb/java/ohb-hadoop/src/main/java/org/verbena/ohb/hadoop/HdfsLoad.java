@@ -73,22 +73,22 @@ public final class HdfsLoad {
             throw new IllegalArgumentException("write something first");
         }
         return switch (words[0]) {
-            case "write" -> moved(load.write(cell), cell.bytes());
-            case "read" -> moved(load.read(cell), cell.bytes());
+            case "write" -> moved(load.write(cell), cell.bytes(), load);
+            case "read" -> moved(load.read(cell), cell.bytes(), load);
             case "positioned" -> {
                 int reads = Integer.parseInt(words[1]);
-                yield moved(load.positioned(cell, reads), 4096L * reads * cell.count() * cell.clients());
+                yield moved(load.positioned(cell, reads), 4096L * reads * cell.count() * cell.clients(), load);
             }
             case "delete" -> {
                 load.delete();
-                yield moved(0, 0);
+                yield moved(0, 0, load);
             }
             default -> throw new IllegalArgumentException("unknown command; known are write, read, positioned, delete, quit");
         };
     }
 
-    private static String moved(long nanoseconds, long bytes) {
-        return "{\"ns\": " + nanoseconds + ", \"bytes\": " + bytes + "}";
+    private static String moved(long nanoseconds, long bytes, Load load) {
+        return "{\"ns\": " + nanoseconds + ", \"bytes\": " + bytes + ", \"short_circuit\": " + load.takeShortCircuit() + "}";
     }
 
     private static String quoted(String text) {

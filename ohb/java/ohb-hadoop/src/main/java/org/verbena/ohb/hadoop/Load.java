@@ -2,7 +2,6 @@
 package org.verbena.ohb.hadoop;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.List;
@@ -12,9 +11,11 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hdfs.client.HdfsDataInputStream;
 
 /** Files that clients, each a thread, write, read and delete; what is read is compared with what was written. */
 final class Load implements AutoCloseable {
@@ -24,6 +25,7 @@ final class Load implements AutoCloseable {
 
     private final FileSystem files;
     private final ExecutorService threads = Executors.newCachedThreadPool();
+    private final AtomicLong local = new AtomicLong();
 
     Load(FileSystem files) {
         this.files = files;
@@ -60,11 +62,12 @@ final class Load implements AutoCloseable {
         return timed(cell, (client, number) -> {
             byte[] buffer = new byte[BUFFER];
             long place = 0;
-            try (InputStream in = files.open(path(client, number), BUFFER)) {
+            try (FSDataInputStream in = files.open(path(client, number), BUFFER)) {
                 for (int got = in.read(buffer); got >= 0; got = in.read(buffer)) {
                     check(content, place, buffer, got, path(client, number));
                     place += got;
                 }
+                count(in);
             }
             if (place != cell.size()) {
                 throw new IOException(path(client, number) + " has " + place + " bytes, not " + cell.size());
@@ -84,8 +87,20 @@ final class Load implements AutoCloseable {
                     in.readFully(place, buffer, 0, SMALL);
                     check(content, place, buffer, SMALL, path(client, number));
                 }
+                count(in);
             }
         });
+    }
+
+    private void count(FSDataInputStream in) {
+        if (in instanceof HdfsDataInputStream known) {
+            local.addAndGet(known.getReadStatistics().getTotalShortCircuitBytesRead());
+        }
+    }
+
+    /** Returns how many bytes were read by short-circuit since the last call: out of the DataNode's files, not from it. */
+    long takeShortCircuit() {
+        return local.getAndSet(0);
     }
 
     private static void check(Content content, long place, byte[] bytes, int count, Path path) throws IOException {

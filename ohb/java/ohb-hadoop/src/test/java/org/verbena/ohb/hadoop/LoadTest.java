@@ -54,6 +54,7 @@ class LoadTest {
             assertTrue(load.write(CELL) > 0);
             assertTrue(load.read(CELL) > 0);
             assertTrue(load.positioned(CELL, 10) > 0);
+            assertEquals(0, load.takeShortCircuit(), "another file system has no short-circuit reads");
             Path damaged = folder.resolve("ohb/1-1");
             byte[] bytes = Files.readAllBytes(damaged);
             assertEquals(CELL.size(), bytes.length);

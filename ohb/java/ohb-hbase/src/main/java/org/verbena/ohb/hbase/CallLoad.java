@@ -13,8 +13,8 @@ import org.apache.hadoop.hbase.HBaseConfiguration;
 
 /**
  * Answers lines on standard input with one line of JSON each: {@code fill ROWS BYTES}, then {@code exists}, {@code get},
- * {@code put} or {@code scan} with {@code CALLS THREADS}; {@code quit} ends it. The site file is that of the class path.
- * Standard output carries answers alone.
+ * {@code put}, {@code scan} or, by {@code AsyncTable}, {@code aget} with {@code CALLS THREADS}; {@code quit} ends it. The site
+ * file is that of the class path. Standard output carries answers alone.
  */
 public final class CallLoad {
     private CallLoad() {

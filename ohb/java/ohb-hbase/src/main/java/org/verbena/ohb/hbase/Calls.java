@@ -13,6 +13,8 @@ import java.util.concurrent.Future;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hbase.TableName;
 import org.apache.hadoop.hbase.client.Admin;
+import org.apache.hadoop.hbase.client.AsyncConnection;
+import org.apache.hadoop.hbase.client.AsyncTable;
 import org.apache.hadoop.hbase.client.ColumnFamilyDescriptorBuilder;
 import org.apache.hadoop.hbase.client.Connection;
 import org.apache.hadoop.hbase.client.ConnectionFactory;
@@ -32,11 +34,13 @@ final class Calls implements AutoCloseable {
     private static final int CACHED = 100;
 
     private final Connection connection;
+    private final AsyncConnection async;
     private final ExecutorService threads = Executors.newCachedThreadPool();
     private byte[][] values = {};
 
     Calls(Configuration conf) throws IOException {
         connection = ConnectionFactory.createConnection(conf);
+        async = ConnectionFactory.createAsyncConnection(conf).join();
     }
 
     private static byte[] row(int number) {
@@ -90,18 +94,19 @@ final class Calls implements AutoCloseable {
     private long[] one(String what, int calls, int thread) throws IOException {
         long[] times = new long[calls];
         Random random = new Random(thread);
+        AsyncTable<?> asyncTable = async.getTable(TABLE);
         try (Table table = connection.getTable(TABLE)) {
             for (int i = 0; i < calls; i++) {
                 int number = random.nextInt(values.length);
                 long start = System.nanoTime();
-                call(table, what, number);
+                call(table, asyncTable, what, number);
                 times[i] = System.nanoTime() - start;
             }
         }
         return times;
     }
 
-    private void call(Table table, String what, int number) throws IOException {
+    private void call(Table table, AsyncTable<?> asyncTable, String what, int number) throws IOException {
         switch (what) {
         case "exists" -> {
             if (table.exists(new Get(row(-1 - number)))) {
@@ -109,9 +114,10 @@ final class Calls implements AutoCloseable {
             }
         }
         case "get" -> check(number, table.get(new Get(row(number))));
+        case "aget" -> check(number, asyncTable.get(new Get(row(number))).join());
         case "put" -> table.put(put(number));
         case "scan" -> scan(table, number);
-        default -> throw new IllegalArgumentException("unknown command; known are fill, exists, get, put, scan, quit");
+        default -> throw new IllegalArgumentException("unknown command; known are fill, exists, get, aget, put, scan, quit");
         }
     }
 
@@ -138,6 +144,7 @@ final class Calls implements AutoCloseable {
     @Override
     public void close() throws IOException {
         threads.shutdownNow();
+        async.close();
         connection.close();
     }
 }
