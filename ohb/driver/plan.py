@@ -9,6 +9,8 @@ from sides import core, fetch, hadoop, hbase, hosts, memcached, mpi, shmem, slow
 PAIRS, QUICK_PAIRS = 9, 3
 STAY_UP = ("spark", "tpch", "echo")  # kinds whose two sides are started once and run blocks in turns
 SPARK_STOCK = "the same Apache Spark with its own shuffle"
+HADOOP_STOCK = "the same Apache Hadoop without our jar"
+HBASE_STOCK = "the same Apache HBase without our jar"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Row:
     stock_properties: dict = dataclasses.field(default_factory=dict)  # and of the stock side alone
     our_properties: dict = dataclasses.field(default_factory=dict)
     tmpfs: bool = False  # Spark's local directories are in memory
-    network: str = None  # the executors are on two hosts, with a cable of this rate, or "unshaped"
+    network: str = None  # executors, or client and servers, are on two hosts, with a cable of this rate, or "unshaped"
     disk: str = None  # of Spark's local directories: "cached" as it is, "slow" sides/slowdisk.py; disk bytes become metrics
     stock_cache: int = 0  # bytes that the slow disk's page cache holds for the stock side
     control: bool = False  # both sides are the stock side
@@ -169,6 +171,25 @@ def _between_hosts():
                          params, _SMALL, our_properties={"spark.verbena.transport": "tcp"}, network=rate)
 
 
+def _hdfs_reads():
+    """Reads as they are where Hadoop is whole: of another host's blocks, and of one's own host's out of the files."""
+    cells = {"params": {"cells": "reads"}, "quick": {"cells": "quick reads"}, "metric": "hdfs.read.r1.c1.67108864.throughput"}
+    for rate in _RATES:
+        yield Row(f"hdfs.hosts.{rate}", "hdfs", f"the client on another host than the DataNodes (network namespaces), TCP, {rate}",
+                  HADOOP_STOCK, network=rate, **cells)
+    yield Row("hdfs.shortcircuit", "hdfs", "one host; stock reads by short-circuit, in Java: no libhadoop is here", HADOOP_STOCK,
+              **{**cells, "params": {**cells["params"], "stock": "short-circuit"}})
+
+
+def _hbase_parts():
+    """What of HBase's gain is whose."""
+    for part, what, cell in (
+            ("transport", "no short reads on loops; get: threads that wait drive their loop, aget: the core alone", "aget"),
+            ("inline", "short reads on event loops, by HBase's own TCP", "get")):
+        yield Row(f"hbase.{part}", "hbase", f"a part of Verbena alone: {what}", HBASE_STOCK, {"cells": "part", "part": part},
+                  {"cells": "quick part"}, metric=f"hbase.{cell}.t1.1024.latency")
+
+
 ROWS = (
     Row("aa.echo", "echo", "an echo generator against itself: the statistics must find nothing", "the same generator",
         {"milliseconds": 100}, {"milliseconds": 40}, control=True, metric="wall_ms"),
@@ -187,13 +208,15 @@ ROWS = (
         metric="latency.8.*"),
     Row("shmem", "ranks", "puts, gets, atomics and collectives of two PEs, four PEs on two processors, start",
         "Debian's oshmem, a part of its Open MPI", {"limit_s": 600}, {"limit_s": 100}, metric="put.8.*"),
-    Row("hdfs", "hdfs", "files of 64 KiB to 1 GiB written and read, 1 to 3 replicas, 1 and 4 clients; 4 KiB at any place",
-        "the same Apache Hadoop without our jar", {"cells": "all"}, {"cells": "quick"},
-        metric="hdfs.read.r3.c1.67108864.throughput"),
+    Row("hdfs", "hdfs", "files of 64 KiB to 1 GiB written and read, 1 to 3 replicas, 1 and 4 clients; 4 KiB at any place; one host",
+        HADOOP_STOCK + ", by TCP over loopback", {"cells": "all"}, {"cells": "quick"},
+        metric="hdfs.write.r3.c1.67108864.throughput"),
+    *_hdfs_reads(),
     Row("mr", "mr", "MapReduce jobs: MR-AVG, MR-RAND, MR-SKEW and TeraSort of 1 GB", "the same cluster with the stock shuffle",
         {"cells": "all"}, {"cells": "quick"}, metric="mr.avg.*.wall"),
     Row("hbase", "hbase", "calls of HBase: a missing row, get, put and scan of 1 KiB; 1 and 8 threads",
-        "the same Apache HBase without our jar", {"cells": "all"}, {"cells": "quick"}, metric="hbase.get.t1.1024.latency"),
+        HBASE_STOCK, {"cells": "all"}, {"cells": "quick"}, metric="hbase.get.t1.1024.latency"),
+    *_hbase_parts(),
     Row("netty", "netty", "64 bytes there and back between two JVMs through Netty", "Netty's epoll transport",
         {"rounds": 20000}, {"rounds": 5000}, metric="netty.echo.*.latency"),
     *_basic(),
@@ -294,6 +317,8 @@ def missing(row, root):
         return memcached.missing(root)
     if row.kind == "ranks":
         return {"mpi": mpi, "shmem": shmem}[row.name].missing(root)
+    if row.network and (reason := hosts.missing()):
+        return reason
     if row.kind in ("hdfs", "mr"):
         return hadoop.missing(root)
     if row.kind in ("hbase", "netty"):
@@ -302,8 +327,6 @@ def missing(row, root):
         return reason
     if row.kind in ("core", "verbs", "fetch"):
         return None if core.program(root) else "the program vbn-perf is not built: run ./verbena build native"
-    if row.network and (reason := hosts.missing()):
-        return reason
     if row.disk == "slow" and (reason := slowdisk.missing()):
         return reason
     if row.kind in ("spark", "tpch"):

@@ -179,18 +179,17 @@ class Runner:
         return True  # mcload and mcnative compare each answer
 
     def _hdfs(self, row, params, entry, part):
-        cells = hdfs.QUICK if params["cells"] == "quick" else hdfs.CELLS
-        with hdfs.clusters(self.root, os.path.join(self.work, "hdfs")) as sides:
+        stock = hdfs.short_circuit() if params.get("stock") == "short-circuit" else {}
+        with hdfs.clusters(self.root, os.path.join(self.work, "hdfs"), stock, row.network) as sides:
             hdfs.warm(sides)
-            self._perf(row, entry, part, lambda index: hdfs.pairs(sides, cells, index), HADOOP_SECONDS)
+            self._perf(row, entry, part, lambda index: hdfs.pairs(sides, hdfs.SETS[params["cells"]], index), HADOOP_SECONDS)
             entry["notes"] += sides[1].said()
         return True  # HdfsLoad compares what it reads
 
     def _hbase(self, row, params, entry, part):
-        cells = hbase.QUICK if params["cells"] == "quick" else hbase.CELLS
-        with hbase.clusters(self.root, os.path.join(self.work, "hbase")) as sides:
+        with hbase.clusters(self.root, os.path.join(self.work, "hbase"), params.get("part", "all")) as sides:
             hbase.warm(sides)
-            self._perf(row, entry, part, lambda index: hbase.pairs(sides, cells, index), HADOOP_SECONDS)
+            self._perf(row, entry, part, lambda index: hbase.pairs(sides, hbase.SETS[params["cells"]], index), HADOOP_SECONDS)
             entry["notes"] += sides[1].said()
         return True  # CallLoad compares what it reads
 

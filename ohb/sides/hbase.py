@@ -17,7 +17,22 @@ IDLE = "idle"
 # (what, threads, calls of each thread); idle: for so many seconds
 CELLS = [("exists", 1, 5000), ("get", 1, 5000), ("put", 1, 2000), ("scan", 1, 300), ("get", 8, 2000), ("put", 8, 500),
          (IDLE, 0, 10)]
+# What Verbena's gain is made of: get by a thread that drives its event loop itself, aget by AsyncTable, whose answers come by the
+# loop's own thread, as all answers of stock do.
+PART_CELLS = [("get", 1, 5000), ("aget", 1, 5000), ("exists", 1, 5000), ("get", 8, 2000)]
+QUICK_PART_CELLS = [("get", 1, 500), ("aget", 1, 500)]
 QUICK = [("exists", 1, 1000), ("get", 1, 1000), ("put", 1, 300), ("scan", 1, 50), ("get", 8, 500), (IDLE, 0, 5)]
+
+
+SETS = {"all": CELLS, "quick": QUICK, "part": PART_CELLS, "quick part": QUICK_PART_CELLS}
+
+
+def part(root, name):
+    """How a cluster with a part of Verbena differs from one with all: transport has no short reads on event loops, inline has them
+    with HBase's own TCP."""
+    conf = hadoop.harness(root, "servers.conf")
+    return {"all": {}, "transport": {"properties": {conf.SCHEDULER: None}},
+            "inline": {"properties": {conf.SCHEDULER: conf.OURS[conf.SCHEDULER]}, "by_core": False}}[name]
 
 
 def missing(root):
@@ -34,10 +49,11 @@ def missing(root):
 class Side:
     """A running HBase and the client that asks it. Not thread-safe."""
 
-    def __init__(self, root, folder, plugin):
+    def __init__(self, root, folder, plugin, **part):
+        """part: as from part()."""
         java, servers = hadoop.harness(root, "servers.java"), hadoop.harness(root, "servers.cluster")
         name = "ours" if plugin else "stock"
-        self._cluster = servers.Cluster(os.path.join(folder, name), plugin=plugin, tied=True)
+        self._cluster = servers.Cluster(os.path.join(folder, name), plugin=plugin, tied=True, **part)
         self._load = None
         try:
             self._cluster.start()
@@ -74,15 +90,15 @@ class Side:
 
 
 @contextlib.contextmanager
-def clusters(root, folder):
-    """Both sides, running: (stock, ours)."""
+def clusters(root, folder, name="all"):
+    """Both sides, running: (stock, ours). name: of the part that ours has, see part()."""
     java, errors = hadoop.harness(root, "servers.java"), hadoop.harness(root, "daemons.errors")
     os.makedirs(folder, exist_ok=True)
     try:
         with contextlib.ExitStack() as stack:
             sides = []
-            for plugin in (None, java.plugin(root)):
-                sides.append(Side(root, folder, plugin))
+            for plugin, more in ((None, {}), (java.plugin(root), part(root, name))):
+                sides.append(Side(root, folder, plugin, **more))
                 stack.callback(sides[-1].stop)
             yield tuple(sides)
     except errors.Failed as failure:
@@ -92,7 +108,7 @@ def clusters(root, folder):
 def warm(sides, rounds=3):
     """Compilers have seen every kind of call, and the core is connected."""
     for _ in range(rounds):
-        for what, threads, calls in QUICK:
+        for what, threads, calls in [*QUICK, *QUICK_PART_CELLS]:
             for side in sides if what != IDLE else ():
                 side.ask(what, calls, threads)
 

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The row hdfs: two released Hadoops on this host, each a NameNode and three DataNodes, one as it comes and one with our jar in
-clients and DataNodes; the same client writes, reads and deletes the same files in turns, and compares what it reads."""
+clients and DataNodes; the same client writes, reads and deletes the same files in turns, and compares what it reads.
+
+The client is on the host of the DataNodes, or on another one (sides/hosts.py). On the same host a stock client that has libhadoop
+reads out of the DataNode's files ("short-circuit"). The Hadoop of the tests, from Maven Central, has no libhadoop: a stock side
+with short-circuit reads has Hadoop's other reader of this kind, in Java."""
 import contextlib
+import getpass
 import json
 import os
 
 from driver.procs import Failed, Process
-from sides import hadoop
+from sides import hadoop, hosts
 
 MIB = 1 << 20
 BYTES, FILES = 128 * MIB, 64  # a cell moves as much, unless one file is larger, in at most so many files
@@ -20,21 +25,54 @@ CLIENT = "org.verbena.ohb.hadoop.HdfsLoad"
 CELLS = [(size, replicas, clients) for size in (64 << 10, MIB, 64 * MIB) for replicas in (1, 2, 3) for clients in (1, 4)] \
     + [(1024 * MIB, replicas, 1) for replicas in (1, 3)]
 QUICK = [(64 << 10, 3, 1), (64 * MIB, 1, 1), (64 * MIB, 3, 1)]
+READ_CELLS = [(MIB, 1, 1), (64 * MIB, 1, 1), (64 * MIB, 1, 4), (64 * MIB, 3, 1), (1024 * MIB, 1, 1)]  # of rows about reads
+QUICK_READ_CELLS = [(64 * MIB, 1, 1)]
+SETS = {"all": CELLS, "quick": QUICK, "reads": READ_CELLS, "quick reads": QUICK_READ_CELLS}
+BY_TCP = {"core-site": {"verbena.core.tl.enable": "self,tcp"}}  # between hosts
+
+
+def short_circuit():
+    """Properties of clients and DataNodes with which stock reads blocks of its host out of the DataNode's files, in Java."""
+    return {"hdfs-site": {"dfs.client.read.shortcircuit": "true", "dfs.client.use.legacy.blockreader.local": "true",
+                          "dfs.block.local-path-access.user": getpass.getuser()}}
+
+
+def reached_at(address, properties, host="127.0.0.1"):
+    """{site: {name: value}} of a cluster on loopback, reached at another address of its host; its web pages stay."""
+    return {site: {name: value.replace(host, address) if isinstance(value, str) and ".http" not in name else value
+                   for name, value in values.items()} for site, values in properties.items()}
+
+
+def _cluster(root, address):
+    """The class of a Hadoop that is reached at an address; None: at loopback's."""
+    known = hadoop.harness(root, "cluster.cluster").Cluster
+
+    class Reached(known):
+        def site(self, name):
+            return reached_at(address, super().site(name))
+
+    return Reached if address else known
 
 
 class Side:
     """A running Hadoop and the client that asks it. Not thread-safe."""
 
-    def __init__(self, root, folder, plugin):
-        java, cluster = hadoop.harness(root, "cluster.java"), hadoop.harness(root, "cluster.cluster")
+    def __init__(self, root, folder, plugin, properties=None, address=None, before=(), notes=()):
+        """properties: {site: {name: value}} of all of the side; address: of the daemons, if not loopback's; before: what stands
+        before the client's command; notes: what a reader has to know."""
+        java = hadoop.harness(root, "cluster.java")
         name = "ours" if plugin else "stock"
-        self._cluster = cluster.Cluster(os.path.join(folder, name), plugin=plugin, by_core=bool(plugin), tied=True)
+        self._notes = list(notes)
+        self._cluster = _cluster(root, address)(os.path.join(folder, name), plugin=plugin, by_core=bool(plugin),
+                                                properties=properties, tied=True)
+        self._short_circuit = "dfs.client.read.shortcircuit" in (properties or {}).get("hdfs-site", {})
         self._load = None
         try:
             self._cluster.start()
             path = ":".join(filter(None, [hadoop.jar(root), plugin]))
-            self._load = Process(f"the client of {name}", java.argv(CLIENT, [], self._cluster.client_conf(), path, HEAP),
-                                 os.path.join(folder, f"{name}-client.log"), env=self._cluster.environment(), lines=True)
+            argv = [*before, *java.argv(CLIENT, [], self._cluster.client_conf(), path, HEAP)]
+            self._load = Process(f"the client of {name}", argv, os.path.join(folder, f"{name}-client.log"),
+                                 env=self._cluster.environment(), lines=True)
         except BaseException:
             self.stop()
             raise
@@ -47,12 +85,15 @@ class Side:
         answer = json.loads(self._load.line(LIMIT))
         if "error" in answer:
             raise Failed(f"{self._load.name}: {answer['error']}; its log is {self._load.log}")
+        if self._short_circuit and words[0] in ("read", "positioned") and answer["short_circuit"] < answer["bytes"]:
+            raise Failed(f"{self._load.name} read {answer['short_circuit']} of {answer['bytes']} bytes by short-circuit, not all: "
+                         f"the reason is in its log, {self._load.log}")
         return answer["ns"] / 1e9, answer["bytes"], hadoop.processor_seconds(pids) - before
 
     def said(self):
-        """What the client's log says about the way of the blocks, each line once."""
+        """Notes, and what the client's log says about the way of the blocks, each line once."""
         with open(self._load.log, errors="replace") as log:
-            return sorted({line[line.index("Verbena:"):].strip() for line in log if "Verbena:" in line})
+            return self._notes + sorted({line[line.index("Verbena:"):].strip() for line in log if "Verbena:" in line})
 
     def stop(self):
         if self._load is not None:
@@ -61,15 +102,27 @@ class Side:
 
 
 @contextlib.contextmanager
-def clusters(root, folder):
-    """Both sides, running: (stock, ours)."""
+def clusters(root, folder, stock=None, network=None):
+    """Both sides, running: (stock, ours). stock: properties of that side alone; network: the clients are on another host, behind a
+    cable of this rate, or "unshaped"."""
+    with contextlib.ExitStack() as stack:
+        where, both = {}, {}
+        if network:
+            two = stack.enter_context(hosts.Hosts(folder, None if network == "unshaped" else network))
+            where = {"address": hosts.ADDRESSES[0], "before": two.enter(), "notes": [two.note] if two.note else []}
+            both = BY_TCP
+        yield stack.enter_context(_both(root, folder, stock or {}, both, where))
+
+
+@contextlib.contextmanager
+def _both(root, folder, stock, both, where):
     errors = hadoop.harness(root, "daemons.errors")
     os.makedirs(folder, exist_ok=True)
     try:
         with contextlib.ExitStack() as stack:
             sides = []
-            for plugin in (None, hadoop.plugin(root)):
-                sides.append(Side(root, folder, plugin))
+            for plugin, properties in ((None, stock), (hadoop.plugin(root), both)):
+                sides.append(Side(root, folder, plugin, properties, **where))
                 stack.callback(sides[-1].stop)
             yield tuple(sides)
     except errors.Failed as failure:

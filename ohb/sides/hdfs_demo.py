@@ -16,6 +16,8 @@ ABOUT = About(
      "DataNodes. The same client writes, reads and deletes the same files on both in turns.",
      "Time: seconds for a GiB, from the call to the last byte; of 4 KiB at any place microseconds for one read. Processor time: "
      "of client and all daemons together.",
+     "Stock reads by TCP over loopback here. A Hadoop with libhadoop reads blocks of its own host out of the files: "
+     "./verbena bench hdfs --rows shortcircuit,hosts compares with that, and with reads from another host.",
      "Whatever is read is compared with what was written."),
     "Put hadoop-rdma/dist/target/hadoop-rdma-0.1.0.jar on the class path of DataNodes and clients, make a key that only the "
     "cluster's users can read, then set (docs/hdfs.md; ./verbena doctor hadoop says what is in the way):",

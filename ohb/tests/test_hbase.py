@@ -5,7 +5,7 @@ import tempfile
 import unittest
 
 from driver import plan, turns
-from sides import core, hbase, hbase_demo, netty
+from sides import core, hadoop, hbase, hbase_demo, netty
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -25,6 +25,25 @@ class Scripted:
     def processor_seconds(self):
         self._asked.append((self._name, "time"))
         return self._microseconds * sum(name == (self._name, "time") for name in self._asked)
+
+
+class Parts(unittest.TestCase):
+    def site(self, name):
+        """What a region server of ours has, of three settings, in the row of a part."""
+        conf = hadoop.harness(ROOT, "servers.conf")
+        cluster = hadoop.harness(ROOT, "servers.cluster").Cluster("/nowhere", plugin="jar", **hbase.part(ROOT, name))
+        cluster.ports = {"zookeeper": 1, "master": 2, "regionserver1": 3}
+        found = cluster.site("regionserver1")
+        return tuple(found.get(key) is not None for key in (conf.CLIENT, conf.SERVER, conf.SCHEDULER))
+
+    def test_each_row_has_its_part_alone(self):
+        self.assertEqual({name: self.site(name) for name in ("all", "transport", "inline")},
+                         {"all": (True, True, True), "transport": (True, True, False), "inline": (False, False, True)})
+        rows = {row.name: row.params.get("part", "all") for row in plan.ROWS if row.kind == "hbase"}
+        self.assertEqual(rows, {"hbase": "all", "hbase.transport": "transport", "hbase.inline": "inline"})
+
+    def test_calls_that_no_thread_drives_are_a_cell_of_their_own(self):
+        self.assertEqual([cell[0] for cell in hbase.PART_CELLS[:2]], ["get", "aget"])
 
 
 class Pairs(unittest.TestCase):

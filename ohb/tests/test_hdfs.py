@@ -9,6 +9,7 @@ import unittest.mock
 
 from driver import plan, turns
 from driver.procs import Failed, Process
+from driver.run import Runner
 from sides import core, hdfs, hdfs_demo
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -87,7 +88,7 @@ class AskTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         side = hdfs.Side.__new__(hdfs.Side)
-        side._cluster = unittest.mock.Mock(daemons={"datanode1": (os.getpid(), 0)})
+        side._cluster, side._short_circuit = unittest.mock.Mock(daemons={"datanode1": (os.getpid(), 0)}), False
         program = f"import sys; sys.stdin.readline(); print({answer!r}, flush=True); sys.stdin.readline()"
         side._load = Process("the client", [sys.executable, "-c", program], os.path.join(folder.name, "log"), lines=True)
         self.addCleanup(side.stop)
@@ -101,6 +102,51 @@ class AskTest(unittest.TestCase):
     def test_a_failure_of_the_client_is_the_rows(self):
         with self.assertRaisesRegex(Failed, "the client: read: differs; its log is "):
             self._side(json.dumps({"error": "read: differs"})).ask("read")
+
+
+    def short_circuit(self, read):
+        side = self._side(json.dumps({"ns": 1, "bytes": 100, "short_circuit": read}))
+        side._short_circuit = True
+        return side.ask("read")
+
+    def test_a_stock_side_that_reads_otherwise_than_by_short_circuit_is_not_measured(self):
+        self.assertEqual(self.short_circuit(100)[1], 100)
+        with self.assertRaisesRegex(Failed, "read 60 of 100 bytes by short-circuit"):
+            self.short_circuit(60)
+
+
+class ShortCircuit(unittest.TestCase):
+    def test_only_stock_has_it_and_only_in_its_row(self):
+        asked = {}
+        for name in ("hdfs", "hdfs.shortcircuit", "hdfs.hosts.10gbit"):
+            def clusters(_root, _folder, stock, network, name=name):
+                asked[name] = stock.get("hdfs-site", {}).get("dfs.client.read.shortcircuit"), network
+                raise Failed("enough")
+            with tempfile.TemporaryDirectory() as work, unittest.mock.patch.object(hdfs, "clusters", clusters), \
+                    unittest.mock.patch("driver.plan.missing", return_value=None):
+                Runner(work, work, os.path.join(work, "r.json"), True, 1).run(plan.select(name))
+        self.assertEqual(asked, {"hdfs": (None, None), "hdfs.shortcircuit": ("true", None), "hdfs.hosts.10gbit": (None, "10gbit")})
+
+
+class Hosts(unittest.TestCase):
+    def test_daemons_are_reached_at_the_address_of_their_host_and_their_pages_on_loopback(self):
+        moved = hdfs.reached_at("10.77.0.1", {"hdfs-site": {
+            "fs.defaultFS": "hdfs://127.0.0.1:9000", "dfs.datanode.hostname": "127.0.0.1",
+            "dfs.datanode.http.address": "127.0.0.1:1", "dfs.namenode.http-address": "127.0.0.1:2", "dfs.replication": 3}})
+        self.assertEqual(moved, {"hdfs-site": {
+            "fs.defaultFS": "hdfs://10.77.0.1:9000", "dfs.datanode.hostname": "10.77.0.1",
+            "dfs.datanode.http.address": "127.0.0.1:1", "dfs.namenode.http-address": "127.0.0.1:2", "dfs.replication": 3}})
+
+    def test_the_classes_of_a_cluster_keep_their_sites_on_loopback(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for address, wanted in ((None, "hdfs://127.0.0.1:5"), ("10.77.0.1", "hdfs://10.77.0.1:5")):
+                cluster = hdfs._cluster(ROOT, address)(folder, datanodes=0)
+                cluster.ports = {"namenode": 5, "namenode-http": 6}
+                self.assertEqual(cluster.site("client")["core-site"]["fs.defaultFS"], wanted)
+
+    def test_rows_between_hosts_say_what_namespaces_lack(self):
+        with unittest.mock.patch("sides.hosts.missing", return_value="two hosts need root"):
+            self.assertEqual(plan.missing(plan.select("hdfs.hosts.1gbit")[0], ROOT), "two hosts need root")
 
 
 class Missing(unittest.TestCase):

@@ -91,12 +91,17 @@ class Headline(unittest.TestCase):
         rows = {row.name: row for row in plan.ROWS}
         side = unittest.mock.Mock()
         side.ask.return_value = (1, 1 << 20, 1)
-        for cells in (hdfs.CELLS, hdfs.QUICK):
-            self.has("hdfs.read.r3.c1.67108864.throughput", rows["hdfs"], self.names(hdfs.pairs((side, side), cells, 0)))
+        for name, row in rows.items():
+            for quick in (False, True) if row.kind == "hdfs" else ():
+                cells = hdfs.SETS[row.parameters(quick)["cells"]]
+                self.has("hdfs.write.r3.c1.67108864.throughput" if name == "hdfs" else "hdfs.read.r1.c1.67108864.throughput", row,
+                         self.names(hdfs.pairs((side, side), cells, 0)))
         side.ask.return_value = {"calls": 1, "ns": 1, "p50_ns": 1}, 1
-        for cells in (hbase.CELLS, hbase.QUICK):
-            cells = [cell for cell in cells if cell[0] != hbase.IDLE]
-            self.has("hbase.get.t1.1024.latency", rows["hbase"], self.names(hbase.pairs((side, side), cells, 0)))
+        for name, row in rows.items():
+            for quick in (False, True) if row.kind == "hbase" else ():
+                cells = [cell for cell in hbase.SETS[row.parameters(quick)["cells"]] if cell[0] != hbase.IDLE]
+                self.has(f"hbase.{'aget' if name == 'hbase.transport' else 'get'}.t1.1024.latency", row,
+                         self.names(hbase.pairs((side, side), cells, 0)))
         side.run.return_value = 1, {mr.FRAMEWORK: {"CPU time spent (ms)": 1}}, "seen"
         for cells in (mr.CELLS, mr.QUICK):
             names = self.names(mr.pairs((side, side), cells, 0))
