@@ -177,8 +177,8 @@ def _hdfs_reads():
     for rate in _RATES:
         yield Row(f"hdfs.hosts.{rate}", "hdfs", f"the client on another host than the DataNodes (network namespaces), TCP, {rate}",
                   HADOOP_STOCK, network=rate, **cells)
-    yield Row("hdfs.shortcircuit", "hdfs", "one host; stock reads by short-circuit, in Java: no libhadoop is here", HADOOP_STOCK,
-              **{**cells, "params": {**cells["params"], "stock": "short-circuit"}})
+    yield Row("hdfs.shortcircuit", "hdfs", "one host; stock reads by short-circuit, in Java, which needs no libhadoop",
+              HADOOP_STOCK, **{**cells, "params": {**cells["params"], "stock": "short-circuit"}})
 
 
 def _hbase_parts():
