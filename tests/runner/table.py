@@ -20,9 +20,9 @@ class Wrong(Exception):
 @dataclasses.dataclass(frozen=True)
 class Entry:
     """What products and suites have in common. needs: names of products. budget: CPU seconds. holds: {count that the output
-    names: the most it may be}. exclusive: things that one entry at a time may have. load: share of the places to run at.
-    limit: seconds after which it is ended. linger: seconds that a process which outlives it has, before it is named and
-    killed."""
+    names: the most it may be}, of a suite without --full. exclusive: things that one entry at a time may have. load: share of
+    the places to run at. limit: seconds after which it is ended. linger: seconds that a process which outlives it has, before
+    it is named and killed."""
     name: str
     needs: tuple = ()
     inputs: tuple = ()
@@ -103,13 +103,14 @@ def check_circle(table, name, above):
         check_circle(table, need, (*above, name))
 
 
-def with_full_needs(table):
-    return Table(table.products, {name: dataclasses.replace(suite, needs=(*suite.needs, *suite.full_needs))
+def in_full(table):
+    """Long forms need more, and what holds for the short ones does not hold for them."""
+    return Table(table.products, {name: dataclasses.replace(suite, needs=(*suite.needs, *suite.full_needs), holds={})
                                   for name, suite in table.suites.items()})
 
 
 def read(path, full=False):
-    """The table of a file; full: suites need what their long forms do, too. Raises Wrong."""
+    """The table of a file; full: of the suites' long forms. Raises Wrong."""
     try:
         content = yaml.safe_load(path.read_text())
         table = Table({name: made(Product, name, fields or {}) for name, fields in content["products"].items()},
@@ -117,4 +118,4 @@ def read(path, full=False):
     except (yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
         raise Wrong(f"{path}: {error}") from None
     check(table)
-    return with_full_needs(table) if full else table
+    return in_full(table) if full else table

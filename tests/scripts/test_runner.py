@@ -363,6 +363,10 @@ class BudgetTest(RunnerCase):
                 self.assertEqual(status, 1 if told else 0)
                 self.assertIn(told, output)
 
+    def test_long_forms_may_exceed_the_counts_of_the_short_ones(self):
+        held = says("one", "echo JVMs started: 4; echo 1 passed, 0 failed", "holds: {JVMs started: 3}")
+        self.assertEqual([self.tree(held).run(*words)[0] for words in ((), ("--full",))], [1, 0])
+
     def test_the_budgets_of_the_default_tier_are_at_most_50_minutes(self):
         """45, and what the features of later issues take."""
         content = table.read(TESTS / "suites.yaml")
