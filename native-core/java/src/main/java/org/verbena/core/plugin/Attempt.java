@@ -11,9 +11,6 @@ import java.util.function.BiConsumer;
  * time that the settings give while nobody there answers, else for all of it. Thread safe.
  */
 public final class Attempt {
-    private static final String WAIT = ".connect.wait.ms";
-    private static final int WAIT_MILLIS = 5000;
-    private static final int WAIT_MAX_MILLIS = 600_000;
     private static final int SILENT_PART = 20;
 
     /** What the attempt is at. */
@@ -58,27 +55,6 @@ public final class Attempt {
         } else {
             timer.accept(waitMillis, this::end);
         }
-    }
-
-    /**
-     * Returns the name of the setting for a part of a plugin, without what all of its settings begin with.
-     *
-     * @param part for example {@code hdfs}
-     */
-    public static String setting(String part) {
-        return part + WAIT;
-    }
-
-    /**
-     * Reads that setting.
-     *
-     * @param table the plugin's settings
-     * @param part for example {@code hdfs}
-     * @return how long users wait, in milliseconds
-     * @throws IllegalArgumentException when its value is none
-     */
-    public static long waitMillis(SettingTable table, String part) {
-        return table.number(setting(part), WAIT_MILLIS, 0, WAIT_MAX_MILLIS);
     }
 
     /** The other process, or first its host, is to answer from now on: to be called before each question. */

@@ -21,25 +21,12 @@ public final class SettingTable {
     private static final Pattern SIZE = Pattern.compile("([0-9]{1,18})([kmgtp]?)b?");
 
     private final String prefix;
+    /** Names of the plugin's settings, without prefix. */
     private final List<String> names;
     /** Settings of other plugins that share the prefix. */
     private final List<PluginSetting> others;
     private final Function<String, String> values;
     private final Map<String, String> core = new TreeMap<>();
-
-    /**
-     * Makes a table.
-     *
-     * @param prefix what all keys begin with, for example {@code spark.verbena.}
-     * @param names the settings, without prefix
-     * @param values gives the value of a whole key, null when it is not set
-     */
-    public SettingTable(String prefix, List<String> names, Function<String, String> values) {
-        this.prefix = prefix;
-        this.names = List.copyOf(names);
-        this.others = List.of();
-        this.values = values;
-    }
 
     /**
      * Makes a plugin's table.
@@ -121,95 +108,12 @@ public final class SettingTable {
     /**
      * Makes the exception for a value that is not possible.
      *
-     * @param name the setting, without prefix
-     * @param value its value
+     * @param setting whose value it is
      * @param wanted what would be right
      * @return the exception, to be thrown by the caller
      */
-    public IllegalArgumentException bad(String name, String value, String wanted) {
-        return new IllegalArgumentException(prefix + name + "=" + value + " is not possible; give " + wanted);
-    }
-
-    /**
-     * Returns a text, or the other one when it is not set.
-     *
-     * @param name the setting, without prefix
-     * @param otherwise its default
-     */
-    public String text(String name, String otherwise) {
-        String value = values.apply(prefix + name);
-        return value == null ? otherwise : value;
-    }
-
-    /**
-     * Returns a switch.
-     *
-     * @param name the setting, without prefix
-     * @param otherwise its default
-     */
-    public boolean bool(String name, boolean otherwise) {
-        String value = text(name, Boolean.toString(otherwise));
-        if (!value.equalsIgnoreCase("true") && !value.equalsIgnoreCase("false")) {
-            throw bad(name, value, "true or false");
-        }
-        return Boolean.parseBoolean(value);
-    }
-
-    /**
-     * Returns one of several words.
-     *
-     * @param name the setting, without prefix
-     * @param words what is possible, the default first
-     */
-    public String choice(String name, String... words) {
-        String value = text(name, words[0]);
-        if (!List.of(words).contains(value)) {
-            throw bad(name, value, String.join(" or ", words));
-        }
-        return value;
-    }
-
-    /**
-     * Returns a number.
-     *
-     * @param name the setting, without prefix
-     * @param otherwise its default
-     * @param min the least that is possible
-     * @param max the most that is possible
-     */
-    public long number(String name, long otherwise, long min, long max) {
-        String value = text(name, Long.toString(otherwise));
-        try {
-            long number = Long.parseLong(value);
-            if (number >= min && number <= max) {
-                return number;
-            }
-        } catch (NumberFormatException e) {
-            throw bad(name, value, "a number from " + min + " to " + max);
-        }
-        throw bad(name, value, "a number from " + min + " to " + max);
-    }
-
-    /**
-     * Returns a size in bytes: a number with k, m, g, t or p for powers of 1024, and b or not, in either case.
-     *
-     * @param name the setting, without prefix
-     * @param otherwise its default
-     * @param min the least that is possible, in bytes
-     * @param max the most that is possible, in bytes
-     */
-    public long size(String name, String otherwise, long min, long max) {
-        String value = text(name, otherwise);
-        Matcher parts = SIZE.matcher(value.strip().toLowerCase(Locale.ROOT));
-        if (!parts.matches()) {
-            throw bad(name, value, "a size like 512m or 4g");
-        }
-        int shift = parts.group(2).isEmpty() ? 0 : 10 * (1 + "kmgtp".indexOf(parts.group(2)));
-        long number = Long.parseLong(parts.group(1));
-        if (number > Long.MAX_VALUE >> shift || number << shift < min || number << shift > max) {
-            throw bad(name, value, "a size from " + min + " to " + max + " bytes");
-        }
-        return number << shift;
+    public IllegalArgumentException bad(PluginSetting setting, String wanted) {
+        return new IllegalArgumentException(setting + "=" + text(setting) + " is not possible; give " + wanted);
     }
 
     /**
@@ -228,7 +132,8 @@ public final class SettingTable {
      * @return its value, else its default; null when it has none
      */
     public String text(PluginSetting setting) {
-        return text(setting.shortKey(), setting.defaultValue());
+        String value = values.apply(setting.key());
+        return value == null ? setting.defaultValue() : value;
     }
 
     /**
@@ -237,7 +142,11 @@ public final class SettingTable {
      * @param setting one of the plugin's
      */
     public boolean bool(PluginSetting setting) {
-        return bool(setting.shortKey(), Boolean.parseBoolean(setting.defaultValue()));
+        String value = text(setting);
+        if (!value.equalsIgnoreCase("true") && !value.equalsIgnoreCase("false")) {
+            throw bad(setting, "true or false");
+        }
+        return Boolean.parseBoolean(value);
     }
 
     /**
@@ -259,7 +168,19 @@ public final class SettingTable {
      * @param setting one of the plugin's
      */
     public long number(PluginSetting setting) {
-        return number(setting.shortKey(), Long.parseLong(setting.defaultValue()), setting.min(), setting.max());
+        try {
+            long number = Long.parseLong(text(setting));
+            if (number >= setting.min() && number <= setting.max()) {
+                return number;
+            }
+        } catch (NumberFormatException e) {
+            throw notInBounds(setting, "a number", "");
+        }
+        throw notInBounds(setting, "a number", "");
+    }
+
+    private IllegalArgumentException notInBounds(PluginSetting setting, String what, String unit) {
+        return bad(setting, what + " from " + setting.min() + " to " + setting.max() + unit);
     }
 
     /**
@@ -268,17 +189,15 @@ public final class SettingTable {
      * @param setting one of the plugin's, which has a default or {@link #isSet is set}
      */
     public long size(PluginSetting setting) {
-        return size(setting.shortKey(), setting.defaultValue(), setting.min(), setting.max());
-    }
-
-    /**
-     * Makes the exception for a value that is not possible.
-     *
-     * @param setting whose value it is
-     * @param wanted what would be right
-     * @return the exception, to be thrown by the caller
-     */
-    public IllegalArgumentException bad(PluginSetting setting, String wanted) {
-        return bad(setting.shortKey(), text(setting), wanted);
+        Matcher parts = SIZE.matcher(text(setting).strip().toLowerCase(Locale.ROOT));
+        if (!parts.matches()) {
+            throw bad(setting, "a size like 512m or 4g");
+        }
+        int shift = parts.group(2).isEmpty() ? 0 : 10 * (1 + "kmgtp".indexOf(parts.group(2)));
+        long number = Long.parseLong(parts.group(1));
+        if (number > Long.MAX_VALUE >> shift || number << shift < setting.min() || number << shift > setting.max()) {
+            throw notInBounds(setting, "a size", " bytes");
+        }
+        return number << shift;
     }
 }

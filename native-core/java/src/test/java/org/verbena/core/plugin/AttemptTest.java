@@ -3,10 +3,8 @@ package org.verbena.core.plugin;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -22,19 +20,8 @@ class AttemptTest {
     private final Map<Long, Runnable> timers = new TreeMap<>();
     private final Attempt attempt = new Attempt(WAIT, timers::put);
 
-    private static long waitMillis(Map<String, String> settings) {
-        return Attempt.waitMillis(new SettingTable("x.", List.of(Attempt.setting("part")), settings::get), "part");
-    }
-
     private boolean decided() {
         return attempt.decided().isDone();
-    }
-
-    @Test
-    void the_setting_is_five_seconds_unless_somebody_says_otherwise() {
-        assertEquals(WAIT, waitMillis(Map.of()));
-        assertEquals(7, waitMillis(Map.of("x.part.connect.wait.ms", "7")));
-        assertThrows(IllegalArgumentException.class, () -> waitMillis(new HashMap<>(Map.of("x.part.connect.wait.ms", "long"))));
     }
 
     @Test

@@ -16,35 +16,36 @@ import org.verbena.core.plugin.PluginSetting.Plugin;
 
 class SettingTableTest {
     private final Map<String, String> conf = new HashMap<>();
-    private final SettingTable table = new SettingTable("my.", List.of("memory", "fallback", "peers", "on"), conf::get);
+    private final SettingTable table = new SettingTable(Plugin.SPARK, conf::get);
 
     private static String refusal(Executable call) {
         return assertThrows(IllegalArgumentException.class, call).getMessage();
     }
 
     private long size(String value) {
-        conf.put("my.memory", value);
-        return table.size("memory", "1m", 0, Long.MAX_VALUE);
+        conf.put("spark.verbena.memory", value);
+        return table.size(PluginSetting.SPARK_MEMORY);
     }
 
     @Test
     void an_unknown_name_gets_the_nearest_one() {
-        String text = refusal(() -> table.check("my.memroy", "1"));
-        assertTrue(text.contains("unknown setting my.memroy; did you mean my.memory?"), text);
-        assertTrue(refusal(() -> table.check("MY.memory", "1")).contains("did you mean my.memory?"));
+        String text = refusal(() -> table.check("spark.verbena.memroy", "1"));
+        assertTrue(text.contains("unknown setting spark.verbena.memroy; did you mean spark.verbena.memory?"), text);
+        assertTrue(refusal(() -> table.check("SPARK.verbena.memory", "1")).contains("did you mean spark.verbena.memory?"));
     }
 
     @Test
     void a_name_that_is_like_none_gets_the_list_alone() {
-        assertEquals("unknown setting my.certificate; the settings are memory, fallback, peers, on and core.*",
-            refusal(() -> table.check("my.certificate", "1")));
+        assertEquals("unknown setting spark.verbena.certificate; the settings are enabled, memory, compress, transport, fallback, "
+            + "allowCleartextData, maxPeers, chunk, driverGc, port and core.*",
+            refusal(() -> table.check("spark.verbena.certificate", "1")));
     }
 
     @Test
     void settings_of_others_are_passed_over_and_those_of_the_core_are_kept() {
-        table.check("your.memroy", "1");
-        table.check("my.memory", "1");
-        table.check("my.core.tl.enable", "tcp");
+        table.check("spark.memroy", "1");
+        table.check("spark.verbena.memory", "1");
+        table.check("spark.verbena.core.tl.enable", "tcp");
         assertEquals(Map.of("tl.enable", "tcp"), table.core());
     }
 
@@ -70,26 +71,17 @@ class SettingTableTest {
     }
 
     @Test
-    void defaults_and_bounds_are_those_of_the_table() {
+    void defaults_hold_for_what_is_not_set() {
         SettingTable hdfs = new SettingTable(Plugin.HDFS, conf::get);
-        SettingTable spark = new SettingTable(Plugin.SPARK, conf::get);
         assertEquals("key", hdfs.choice(PluginSetting.HDFS_AUTH));
         assertEquals(20, hdfs.number(PluginSetting.HDFS_PORT_OFFSET));
-        assertEquals(64 << 10, spark.size(PluginSetting.SPARK_CHUNK));
+        assertEquals(64 << 10, table.size(PluginSetting.SPARK_CHUNK));
         assertTrue(hdfs.bool(PluginSetting.HDFS_ENABLED));
         assertNull(hdfs.text(PluginSetting.HDFS_MEMORY_DIR), "the code derives it");
         assertFalse(hdfs.isSet(PluginSetting.HDFS_AUTH));
-        conf.putAll(Map.of("verbena.hdfs.auth", "kerberos", "verbena.hdfs.port.offset", "0", "verbena.hdfs.enabled", "yes",
-            "spark.verbena.chunk", "2k"));
+        conf.put("verbena.hdfs.auth", "none");
         assertTrue(hdfs.isSet(PluginSetting.HDFS_AUTH));
-        assertEquals("verbena.hdfs.auth=kerberos is not possible; give key or none",
-            refusal(() -> hdfs.choice(PluginSetting.HDFS_AUTH)));
-        assertEquals("verbena.hdfs.port.offset=0 is not possible; give a number from 1 to 60000",
-            refusal(() -> hdfs.number(PluginSetting.HDFS_PORT_OFFSET)));
-        assertTrue(refusal(() -> hdfs.bool(PluginSetting.HDFS_ENABLED)).endsWith("give true or false"));
-        assertTrue(refusal(() -> spark.size(PluginSetting.SPARK_CHUNK)).endsWith("a size from 4096 to 1048576 bytes"));
-        assertEquals("spark.verbena.chunk=2k is not possible; give less",
-            spark.bad(PluginSetting.SPARK_CHUNK, "less").getMessage());
+        assertEquals("none", hdfs.choice(PluginSetting.HDFS_AUTH));
     }
 
     @Test
@@ -110,26 +102,21 @@ class SettingTableTest {
             assertTrue(refusal(() -> size(wrong)).contains("a size like"), wrong);
         }
         assertTrue(refusal(() -> size("8192p")).contains("a size from"), "over 2^63");
-        conf.put("my.memory", "1k");
-        assertEquals("my.memory=1k is not possible; give a size from 4096 to 8192 bytes",
-            refusal(() -> table.size("memory", "4k", 4096, 8192)));
-    }
-
-    @Test
-    void defaults_hold_for_what_is_not_set() {
-        assertEquals("allow", table.choice("fallback", "allow", "forbid"));
-        assertEquals(7, table.number("peers", 7, 1, 10));
-        assertTrue(table.bool("on", true));
-        assertEquals("x", table.text("on", "x"));
     }
 
     @Test
     void wrong_words_numbers_and_switches_are_refused() {
-        conf.putAll(Map.of("my.fallback", "never", "my.peers", "11", "my.on", "yes"));
-        assertTrue(refusal(() -> table.choice("fallback", "allow", "forbid")).endsWith("give allow or forbid"));
-        assertTrue(refusal(() -> table.number("peers", 7, 1, 10)).endsWith("a number from 1 to 10"));
-        assertTrue(refusal(() -> table.bool("on", true)).endsWith("true or false"));
-        conf.put("my.peers", "many");
-        assertTrue(refusal(() -> table.number("peers", 7, 1, 10)).endsWith("a number from 1 to 10"));
+        conf.putAll(Map.of("spark.verbena.fallback", "never", "spark.verbena.maxPeers", "many", "spark.verbena.enabled", "yes",
+            "spark.verbena.chunk", "2k"));
+        assertEquals("spark.verbena.fallback=never is not possible; give allow or forbid",
+            refusal(() -> table.choice(PluginSetting.SPARK_FALLBACK)));
+        assertTrue(refusal(() -> table.number(PluginSetting.SPARK_MAX_PEERS)).endsWith("a number from 1 to 4194304"));
+        conf.put("spark.verbena.maxPeers", "0");
+        assertTrue(refusal(() -> table.number(PluginSetting.SPARK_MAX_PEERS)).endsWith("a number from 1 to 4194304"));
+        assertTrue(refusal(() -> table.bool(PluginSetting.SPARK_ENABLED)).endsWith("give true or false"));
+        assertEquals("spark.verbena.chunk=2k is not possible; give a size from 4096 to 1048576 bytes",
+            refusal(() -> table.size(PluginSetting.SPARK_CHUNK)));
+        assertEquals("spark.verbena.chunk=2k is not possible; give less",
+            table.bad(PluginSetting.SPARK_CHUNK, "less").getMessage());
     }
 }
