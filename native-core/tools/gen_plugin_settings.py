@@ -71,7 +71,7 @@ def check_default(row):
 
 def check_plugin(row):
     if set(row) != PLUGIN_FIELDS or not re.fullmatch(r"[a-z]+", row["plugin"]) or not row["prefix"].endswith("."):
-        raise TableError(f"a plugin's row has the fields {sorted(PLUGIN_FIELDS)}, a name of letters and a prefix that ends in a dot")
+        raise TableError(f"a plugin's row has the fields {sorted(PLUGIN_FIELDS)}, a name of letters, a prefix that ends in a dot")
 
 
 def add_name(row, plugins):

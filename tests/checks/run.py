@@ -90,6 +90,13 @@ def check_settings_page(root):
             "--repository . --docs docs/settings.md"]
 
 
+def check_plugin_settings(root):
+    """The plugins' pages have the tables that the generator makes, and each of their settings is read."""
+    result = subprocess.run([sys.executable, root / "native-core/tools/gen_plugin_settings.py", root, "--check"],
+                            capture_output=True, text=True)
+    return [] if result.returncode == 0 else (result.stdout + result.stderr).splitlines()
+
+
 CHECKS = {
     "top-level": check_top_level,
     "licences": check_spdx,
@@ -103,6 +110,7 @@ CHECKS = {
     "budgets": lambda root: run_script(root, "check_budgets.py", *tree.files(root)),
     "settings": lambda root: run_script(root, "check_settings.py"),
     "settings-page": check_settings_page,
+    "plugin-settings": check_plugin_settings,
     "lost-peers": lambda root: run_script(root, "check_peer_lost.py"),
 }
 

@@ -61,7 +61,7 @@ class ProgramTest(unittest.TestCase):
     def test_a_name_runs_that_check_and_a_part_all_it_means(self):
         with mock.patch.dict(run.CHECKS, {name: lambda root: [] for name in run.CHECKS}):
             self.assertIn("1 passed, 0 failed, 0 skipped", self.main(str(ROOT), "settings")[1])
-            self.assertIn("2 passed, 0 failed, 0 skipped", self.main(str(ROOT), "setting")[1])
+            self.assertIn("3 passed, 0 failed, 0 skipped", self.main(str(ROOT), "setting")[1])
 
     def test_a_name_that_means_nothing_is_an_error(self):
         self.assertEqual(self.main(str(ROOT), "nosuch"), (2, "", "no test matches 'nosuch'\n"))
@@ -265,6 +265,9 @@ class SettingsPageTest(unittest.TestCase):
     def test_a_page_that_is_missing_is_told(self):
         (self.root / "docs/settings.md").unlink()
         self.assertEqual(len(run.check_settings_page(self.root)), 1)
+
+    def test_those_of_the_plugins_are_as_their_table_says_and_each_setting_is_read(self):
+        self.assertEqual(run.check_plugin_settings(ROOT), [])
 
     def test_a_broken_table_is_told_as_the_generator_tells_it(self):
         (self.root / "native-core/config/settings.yaml").write_text("- {key: broken}\n")

@@ -135,7 +135,8 @@ class PluginGenerator(ToolTest):
     def test_makes_the_constant_and_the_row_of_the_page(self):
         self.assertEqual(self.generate(self.PLUGINS + self.SIZE + self.WORD, "--java", self.root / "Out.java").returncode, 0)
         java = (self.root / "Out.java").read_text()
-        self.assertIn('/** Of {@code x} &amp; y. */\n    ONE_SIZE(Plugin.ONE, "one.size", "2m", 1048576L, 9223372036854775807L)', java)
+        self.assertIn('/** Of {@code x} &amp; y. */\n    ONE_SIZE(Plugin.ONE, "one.size", "2m", 1048576L, 9223372036854775807L)',
+                      java)
         self.assertIn('TWO_A_WORD(Plugin.TWO, "two.aWord", "a", 0L, 9223372036854775807L, "a", "b-c")', java)
         self.assertIn('TWO("my.")', java)
         self.assertEqual(self.generate(self.PLUGINS + self.SIZE + self.WORD, "--pages").returncode, 0)
