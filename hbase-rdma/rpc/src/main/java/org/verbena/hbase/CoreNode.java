@@ -89,7 +89,7 @@ public final class CoreNode {
      *
      * @param local the address that it listens on, when none is set
      * @return the event loops
-     * @throws IOException when it does not start: now, and at later calls of the next half minute
+     * @throws IOException when it does not start: now, and at later calls until it is tried again ({@link FailedStart})
      */
     public synchronized VbnEventLoopGroup start(InetAddress local) throws IOException {
         failure.check();

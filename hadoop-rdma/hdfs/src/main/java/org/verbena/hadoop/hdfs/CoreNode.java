@@ -86,7 +86,7 @@ final class CoreNode {
      * Starts the core, once, for streams to others.
      *
      * @param local the address that it listens on, when none is set
-     * @throws IOException when it does not start: now, and at later calls of the next half minute
+     * @throws IOException when it does not start: now, and at later calls until it is tried again ({@link FailedStart})
      */
     synchronized VbnStreams start(InetAddress local) throws IOException {
         if (calling == null) {
