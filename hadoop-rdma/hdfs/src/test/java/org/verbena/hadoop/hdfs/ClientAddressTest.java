@@ -99,7 +99,8 @@ class ClientAddressTest {
         byte[] token = greeter.greet(address(1)).token();
         assertEquals("/10.9.9.1:7", client.open(token).getRemoteAddressString());
         assertEquals("/10.9.9.1:7", client.open(token).getRemoteAddressString(), "of the same client");
-        assertEquals("/10.9.9.1:7", client.open(greeter.greet(address(2)).token()).getRemoteAddressString(), "it is connected from there");
+        assertEquals("/10.9.9.1:7", client.open(greeter.greet(address(2)).token()).getRemoteAddressString(),
+            "it is connected from there");
     }
 
     @Test
