@@ -2,6 +2,7 @@
 // Spark's shuffle manager with map outputs in slabs; Spark's own where the plugin stands aside.
 package org.verbena.spark;
 
+import java.io.IOException;
 import java.util.function.Supplier;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
@@ -17,6 +18,7 @@ import org.apache.spark.shuffle.sort.SortShuffleManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnException;
+import org.verbena.core.plugin.FailedStart;
 import org.verbena.spark.metrics.ExecutorReports;
 import org.verbena.spark.serial.Serializers;
 import org.verbena.spark.store.ShuffleFiles;
@@ -39,8 +41,9 @@ public class VerbenaShuffleManager extends SortShuffleManager {
     private final PlannedSizes sizes;
     /** Written under the lock; read without it, because every block asks. */
     private volatile ShuffleEngine engine;
-    /** Why there is no engine; written and read under the lock. */
+    /** Why there is no engine, and when to try again; written and read under the lock. */
     private String failure;
+    private final FailedStart start = new FailedStart();
     private boolean stopped;
 
     /** Called by Spark. */
@@ -92,12 +95,13 @@ public class VerbenaShuffleManager extends SortShuffleManager {
     /** The environment's engine, started now if it can be; null when the plugin stands aside or Spark is not ready. */
     public final ShuffleEngine engine() {
         ShuffleEngine current = engine;
-        return current != null ? current : started();
+        return current != null ? current : engine(System.nanoTime());
     }
 
-    private synchronized ShuffleEngine started() {
+    /** now: a time of System.nanoTime. */
+    final synchronized ShuffleEngine engine(long now) {
         SparkEnv env = SparkEnv.get();
-        if (engine != null || shim == null || failure != null || stopped || env == null || env.conf() != conf
+        if (engine != null || shim == null || start.isTooEarly(now) || stopped || env == null || env.conf() != conf
                 || env.blockManager().blockManagerId() == null) {
             return engine;
         }
@@ -106,11 +110,20 @@ public class VerbenaShuffleManager extends SortShuffleManager {
         } catch (IllegalArgumentException e) {
             throw e;
         } catch (Exception | LinkageError e) {
-            failure = e instanceof VbnException ? VerbenaConf.inUsersWords(e.getMessage()) : e.toString();
-            LOG.warn("Verbena stands aside on {}, Spark's own shuffle is used: {}", ShuffleEngine.name(env), failure);
-            LOG.debug("cause", e);
+            failed(env, e, now);
         }
         return engine;
+    }
+
+    /** What stood in its way may be gone later: it is tried again. Said once, as it may also stay. */
+    private void failed(SparkEnv env, Throwable cause, long now) {
+        boolean first = failure == null;
+        failure = cause instanceof VbnException ? VerbenaConf.inUsersWords(cause.getMessage()) : cause.toString();
+        start.failed(new IOException(failure), now);
+        if (first) {
+            LOG.warn("Verbena stands aside on {}, Spark's own shuffle is used: {}", ShuffleEngine.name(env), failure);
+        }
+        LOG.debug("cause", cause);
     }
 
     /** What this environment uses and why, in a sentence; null while its engine has not been tried. */

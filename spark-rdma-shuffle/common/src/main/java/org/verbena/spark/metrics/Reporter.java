@@ -32,7 +32,8 @@ public final class Reporter implements AutoCloseable {
     private final ScheduledExecutorService timer;
     private final long pauseMillis;
     private volatile long lastSent;
-    private boolean choiceSent;
+    /** The last choice that the driver was told; null before the first one. */
+    private String told;
 
     /**
      * Starts a daemon thread.
@@ -100,10 +101,10 @@ public final class Reporter implements AutoCloseable {
     private synchronized void send() {
         lastSent = System.nanoTime();
         try {
-            String chosen = choiceSent ? null : choice.get();
-            if (chosen != null) {
+            String chosen = choice.get();
+            if (chosen != null && !chosen.equals(told)) {
                 context.send(new SimpleEntry<>(context.executorID(), chosen));
-                choiceSent = true;
+                told = chosen;
             }
             context.send(new SimpleEntry<>(context.executorID(), new LinkedHashMap<>(numbers.get())));
         } catch (IOException | RuntimeException e) {

@@ -9,6 +9,7 @@ import java.lang.reflect.Proxy;
 import java.util.Map;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.spark.api.plugin.PluginContext;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -26,7 +27,8 @@ class ReporterTest {
                 }
                 return "1"; // the executor's id
             });
-        Reporter reporter = new Reporter(context, () -> Map.of("tasks", 1L), () -> "what it chose", TimeUnit.HOURS.toMillis(1));
+        AtomicReference<String> choice = new AtomicReference<>("what it chose");
+        Reporter reporter = new Reporter(context, () -> Map.of("tasks", 1L), choice::get, TimeUnit.HOURS.toMillis(1));
         for (int task = 0; task < 201; task++) {
             reporter.taskStarted();
         }
@@ -41,7 +43,9 @@ class ReporterTest {
         assertEquals(0, sent.size(), "others still run");
         reporter.taskEnded();
         assertNotNull(sent.poll(30, TimeUnit.SECONDS), "the last one has ended");
+        choice.set("what it chose when it was tried again");
         reporter.close();
+        assertEquals(Map.entry("1", choice.get()), sent.poll());
         assertEquals(1, sent.size());
     }
 }

@@ -3,6 +3,7 @@
 package org.verbena.spark.it;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -15,10 +16,12 @@ import java.util.stream.Stream;
 import org.apache.spark.HashPartitioner;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaPairRDD;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.verbena.spark.Later;
 import org.verbena.spark.VerbenaPlugin;
 import org.verbena.spark.VerbenaShuffleManager;
 
@@ -26,6 +29,8 @@ import org.verbena.spark.VerbenaShuffleManager;
 class AsideAfterwardsTest {
     private static final int BYTES = 4000;
     private static final String KRYO = "org.apache.spark.serializer.KryoSerializer";
+
+    private static final long SUM = Application.RECORDS * (Application.RECORDS - 1L) / 2;
 
     @TempDir
     Path disk;
@@ -65,6 +70,24 @@ class AsideAfterwardsTest {
             assertEquals("false", SparkEnv.get().conf().get("spark.shuffle.compress"));
             assertEquals(2, files(".data").size());
             assertTrue(sizes(files(".data")) < Application.RECORDS * BYTES / 4, sizes(files(".data")) + " bytes");
+        }
+    }
+
+    /** Here the key comes late; it may as well be a port, memory or descriptors that others had. */
+    @Test
+    void anEngineThatDidNotStartIsTriedAgain() throws IOException {
+        try (Application application = new Application("spark.plugins=" + VerbenaPlugin.class.getName() + ","
+                + NoKey.class.getName(), "spark.local.dir=" + disk)) {
+            VerbenaShuffleManager manager = (VerbenaShuffleManager) SparkEnv.get().shuffleManager();
+            JavaPairRDD<Integer, Iterable<Integer>> before = application.pairs().groupByKey(3);
+            assertEquals(SUM, Application.sum(before));
+            assertNull(manager.engine());
+            SparkEnv.get().conf().set("spark.verbena.internal.secret", "00".repeat(32));
+            assertNull(Later.engine(manager, 20), "it has failed lately");
+            assertNotNull(Later.engine(manager, 31));
+            assertEquals(SUM, Application.sum(application.pairs().groupByKey(3)));
+            assertEquals(2, files(".data").size(), "of the job before");
+            assertEquals(SUM, Application.sum(before), "which are read on");
         }
     }
 }
