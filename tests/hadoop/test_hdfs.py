@@ -174,7 +174,7 @@ class HdfsByCoreTest(HdfsCase):
                       "that the NameNode sees is 127.0.0.1; set verbena.core.tl.tcp.interface", said)
 
     @LONG
-    def test_a_greeting_port_that_is_taken_is_said_and_blocks_go_by_tcp(self):
+    def test_a_greeting_port_that_is_taken_is_said_and_blocks_go_by_tcp_until_it_is_free(self):
         self.kill("datanode2")
         log = pathlib.Path(self.cluster.log("datanode2"))
         length = log.stat().st_size
@@ -187,6 +187,7 @@ class HdfsByCoreTest(HdfsCase):
             self.wait_for("the line", lambda: "stands aside" in self.new_text(log, length))
             self.assertIn(f"cannot listen for greetings on /127.0.0.1:{port}", self.new_text(log, length))
             until(self.cluster.check_alive, lambda: ready.hdfs(self.cluster.ports, 3), "HDFS", self.cluster.work)
+        self.wait_for("the core", lambda: "serves blocks of " in self.new_text(log, length))
         self.kill("datanode2")
 
 

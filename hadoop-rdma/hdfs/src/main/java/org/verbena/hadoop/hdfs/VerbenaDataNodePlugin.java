@@ -24,13 +24,14 @@ import org.slf4j.LoggerFactory;
 import org.verbena.core.greeting.Greeter;
 import org.verbena.core.plugin.LocalAddress;
 import org.verbena.core.plugin.PluginSetting;
+import org.verbena.core.plugin.RepeatedStart;
 import org.verbena.hadoop.hdfs.tier.MemoryLedger;
 import org.verbena.hadoop.hdfs.tier.TierConf;
 import org.verbena.hadoop.hdfs.tier.VerbenaDatasetFactory;
 
 /**
  * Serves blocks over the core beside the DataNode's data port, by {@code dfs.datanode.plugins}. When it cannot, it says why
- * in one line and the DataNode works as without it.
+ * in one line, the DataNode works as without it, and it tries again later ({@link RepeatedStart}).
  */
 public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource {
     private static final Logger LOG = LoggerFactory.getLogger(VerbenaDataNodePlugin.class);
@@ -41,6 +42,7 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
     private CoreNode node;
     private CorePeerServer server;
     private GreetingServer greeting;
+    private RepeatedStart starting;
 
     /** Hadoop makes it by reflection. */
     public VerbenaDataNodePlugin() {
@@ -54,13 +56,13 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
             HdfsConf conf = HdfsConf.of(dataNode.getConf());
             checkTiers();
             if (conf.enabled()) {
-                start(conf);
+                starting = RepeatedStart.begin("verbena-start", () -> startOrRelease(conf), cause -> LOG.warn(
+                    "Verbena stands aside, blocks go by TCP: {}; tried again in half a minute, and then less often", cause));
             } else {
                 LOG.info("Verbena is off ({}=false)", PluginSetting.HDFS_ENABLED);
             }
-        } catch (IOException | RuntimeException | LinkageError e) {
+        } catch (RuntimeException | LinkageError e) {
             LOG.warn("Verbena stands aside, blocks go by TCP: {}", e.getMessage() == null ? e.toString() : e.getMessage());
-            stop();
         }
     }
 
@@ -70,6 +72,15 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
         if (TierConf.of(dataNode.getConf()).hhh() && !factory.equals(VerbenaDatasetFactory.class.getName())) {
             LOG.warn("Verbena hhh: {} is hhh, but this DataNode keeps its replicas as Hadoop does: set {} to {} in hdfs-site.xml",
                 PluginSetting.HDFS_MODE, FACTORY, VerbenaDatasetFactory.class.getName());
+        }
+    }
+
+    private void startOrRelease(HdfsConf conf) throws IOException {
+        try {
+            start(conf);
+        } catch (IOException | RuntimeException | LinkageError e) {
+            release();
+            throw e;
         }
     }
 
@@ -143,8 +154,16 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
     /** The DataNode ends. */
     @Override
     public void stop() {
+        if (starting != null) {
+            starting.close();
+        }
+        release();
+    }
+
+    private void release() {
         if (greeting != null) {
             greeting.close();
+            greeting = null;
             DefaultMetricsSystem.instance().unregisterSource(METRICS);
         }
         if (server != null) {
@@ -153,6 +172,7 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
             } catch (IOException e) {
                 LOG.debug("streams that wait: {}", e.toString());
             }
+            server = null;
         }
     }
 
