@@ -11,19 +11,21 @@ import org.apache.hbase.thirdparty.io.netty.channel.Channel;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnException;
+import org.verbena.core.plugin.RepeatedStart;
 import org.verbena.hbase.CoreNode;
 import org.verbena.hbase.HBaseConf;
 import org.verbena.hbase.netty.VbnChannel;
 
 /**
  * HBase's RPC server, which answers calls by the core beside those by TCP, by {@code hbase.rpc.server.impl}. When it cannot, it
- * says why in one line and is HBase's own.
+ * says why in one line, is HBase's own, and tries again later ({@link RepeatedStart}).
  */
 public class VbnRpcServer extends NettyRpcServer {
     private static final Logger LOG = LoggerFactory.getLogger(VbnRpcServer.class);
 
     /** Null before this object is made, and when it stands aside: connections come from then on. */
     private volatile CoreServing serving;
+    private RepeatedStart starting;
 
     /**
      * HBase makes it by reflection.
@@ -47,9 +49,11 @@ public class VbnRpcServer extends NettyRpcServer {
             if (why != null) {
                 LOG.info("Verbena stands aside, calls of {} come by TCP: {}", name, why);
             } else {
-                serve(name, settings);
+                starting = RepeatedStart.begin("verbena-start", () -> serve(name, settings), cause -> LOG.warn(
+                    "Verbena stands aside, calls of {} come by TCP: {}; tried again in half a minute, and then less often", name,
+                    cause));
             }
-        } catch (IOException | ReflectiveOperationException | RuntimeException | LinkageError e) {
+        } catch (RuntimeException | LinkageError e) {
             LOG.warn("Verbena stands aside, calls of {} come by TCP: {}", name,
                 e.getMessage() == null || e instanceof LinkageError ? e.toString() : e.getMessage());
         }
@@ -62,10 +66,14 @@ public class VbnRpcServer extends NettyRpcServer {
                 ? "connections with TLS (" + X509Util.HBASE_SERVER_NETTY_TLS_ENABLED + ") are not for the core yet" : null;
     }
 
-    private void serve(String name, HBaseConf settings) throws IOException, ReflectiveOperationException {
+    private void serve(String name, HBaseConf settings) throws IOException {
         CoreNode node = CoreNode.of(settings);
         node.serves();
-        serving = new CoreServing(this, node);
+        try {
+            serving = new CoreServing(this, node);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e.toString(), e); // stays so
+        }
         LOG.info("Verbena 0.1.0 answers calls of {} at {} by {}, {}", name, getListenerAddress(), carriers(node),
             settings.key().openToAll() ? "open to all (verbena.hbase.auth=none)" : "with the key of " + settings.key().file());
     }
@@ -93,6 +101,9 @@ public class VbnRpcServer extends NettyRpcServer {
 
     @Override
     public synchronized void stop() {
+        if (starting != null) {
+            starting.close();
+        }
         CoreServing known = serving;
         if (known != null) {
             serving = null;
