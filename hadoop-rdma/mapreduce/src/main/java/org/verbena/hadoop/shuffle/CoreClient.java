@@ -19,6 +19,7 @@ import org.verbena.core.VbnContext;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnPeer;
+import org.verbena.core.plugin.FailedStart;
 import org.verbena.core.plugin.JobKeys;
 import org.verbena.core.plugin.LocalAddress;
 import org.verbena.core.plugin.PluginLog;
@@ -31,6 +32,7 @@ final class CoreClient implements AutoCloseable {
     private final byte[] key;
     private final Map<Long, Exchange> pending = new ConcurrentHashMap<>();
     private final AtomicLong nextId = new AtomicLong(1);
+    private final FailedStart start = new FailedStart();
     private VbnContext context;
     private VbnEngine engine;
     private boolean closed;
@@ -49,24 +51,33 @@ final class CoreClient implements AutoCloseable {
         if (closed) {
             throw new IOException("the reducer has all it needs");
         }
+        start.check();
         if (engine == null) {
-            VbnConfig config = new VbnConfig().jobKey(key).log(new PluginLog(LOG::error, LOG::warn, LOG::info, LOG::debug));
-            config.set("tl.tcp.interface", LocalAddress.towards(new InetSocketAddress(host, port)).getHostAddress());
-            config.set("security.same_user", "false");
-            conf.coreSettings().forEach(config::set);
-            VbnContext opened = VbnContext.open(config);
             try {
-                engine = opened.startEngine("verbena-fetch");
-            } catch (VbnException e) {
-                opened.close();
-                throw e;
+                open(host, port);
+            } catch (IOException e) {
+                throw start.failed(e);
             }
-            context = opened;
-            engine.onMessage(Wire.SIZES, message -> receive(message, this::sizes));
-            engine.onMessage(Wire.DATA, message -> receive(message, this::data));
-            engine.onMessage(Wire.FAILED, message -> receive(message, this::failed));
         }
         return engine;
+    }
+
+    private void open(String host, int port) throws IOException {
+        VbnConfig config = new VbnConfig().jobKey(key).log(new PluginLog(LOG::error, LOG::warn, LOG::info, LOG::debug));
+        config.set("tl.tcp.interface", LocalAddress.towards(new InetSocketAddress(host, port)).getHostAddress());
+        config.set("security.same_user", "false");
+        conf.coreSettings().forEach(config::set);
+        VbnContext opened = VbnContext.open(config);
+        try {
+            engine = opened.startEngine("verbena-fetch");
+        } catch (VbnException e) {
+            opened.close();
+            throw e;
+        }
+        context = opened;
+        engine.onMessage(Wire.SIZES, message -> receive(message, this::sizes));
+        engine.onMessage(Wire.DATA, message -> receive(message, this::data));
+        engine.onMessage(Wire.FAILED, message -> receive(message, this::failed));
     }
 
     /** Told of the end of a connection. */
