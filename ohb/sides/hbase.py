@@ -20,7 +20,7 @@ CELLS = [("exists", 1, 5000), ("get", 1, 5000), ("put", 1, 2000), ("scan", 1, 30
 # What Verbena's gain is made of: get by a thread that drives its event loop itself, aget by AsyncTable, whose answers come by the
 # loop's own thread, as all answers of stock do.
 PART_CELLS = [("get", 1, 5000), ("aget", 1, 5000), ("exists", 1, 5000), ("get", 8, 2000)]
-QUICK_PART_CELLS = [("get", 1, 500), ("aget", 1, 500)]
+QUICK_PART_CELLS = [("get", 1, 500), ("aget", 1, 500), ("exists", 1, 500), ("get", 8, 500)]
 QUICK = [("exists", 1, 1000), ("get", 1, 1000), ("put", 1, 300), ("scan", 1, 50), ("get", 8, 500), (IDLE, 0, 5)]
 
 
@@ -105,10 +105,10 @@ def clusters(root, folder, name="all"):
         raise Failed(str(failure)) from failure
 
 
-def warm(sides, rounds=3):
+def warm(sides, rounds=3, cells=QUICK):
     """Compilers have seen every kind of call, and the core is connected."""
     for _ in range(rounds):
-        for what, threads, calls in [*QUICK, *QUICK_PART_CELLS]:
+        for what, threads, calls in cells:
             for side in sides if what != IDLE else ():
                 side.ask(what, calls, threads)
 
@@ -116,6 +116,8 @@ def warm(sides, rounds=3):
 def _measured(side, what, threads, calls):
     """{(metric, unit): value} of one cell at one side."""
     answer, processor = side.ask(what, calls, threads)
+    if what == "put":
+        side.ask("check", 0, 0)
     found = {("cpu", "s/M"): max(processor, 0.01) / answer["calls"] * 1e6}
     if threads == 1:
         found["latency", "us"] = answer["p50_ns"] / 1000

@@ -57,6 +57,10 @@ class Pairs(unittest.TestCase):
             self.assertEqual([words[0] for words in asked], [first, "ours" if first == "stock" else "stock"])
             self.assertEqual({words[1:] for words in asked}, {("get", 500, 8)})
 
+    def test_what_was_put_is_read_back_and_only_that(self):
+        asked = self._pairs([("get", 1, 5), ("put", 8, 5)], 0)[1]
+        self.assertEqual([words[1] for words in asked if words[0] == "ours"], ["get", "put", "check"])
+
     def test_latency_of_one_thread_and_throughput_of_several_have_directions(self):
         entries, _ = self._pairs([("get", 1, 100), ("get", 8, 500)], 0)
         named = {core.metric_name(entry): entry for entry in entries}

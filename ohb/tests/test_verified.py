@@ -28,7 +28,7 @@ class Verified(unittest.TestCase):
             stack.enter_context(unittest.mock.patch.object(module, start, lambda *_: contextlib.nullcontext(sides)))
             for done, what in (("pairs", lambda *_: [dict(CELL)]), ("warm", None), ("prepare", None)):
                 if hasattr(module, done):
-                    stack.enter_context(unittest.mock.patch.object(module, done, what or (lambda *_: None)))
+                    stack.enter_context(unittest.mock.patch.object(module, done, what or (lambda *_, **__: None)))
             return Runner(work, work, os.path.join(work, "result.json"), True, 1).run(plan.select(name)[:1])["runs"][0]
 
     def test_a_row_is_verified_where_its_program_compares_what_it_gets(self):

@@ -13,8 +13,8 @@ import org.apache.hadoop.hbase.HBaseConfiguration;
 
 /**
  * Answers lines on standard input with one line of JSON each: {@code fill ROWS BYTES}, then {@code exists}, {@code get},
- * {@code put}, {@code scan} or, by {@code AsyncTable}, {@code aget} with {@code CALLS THREADS}; {@code quit} ends it. The site
- * file is that of the class path. Standard output carries answers alone.
+ * {@code put}, {@code scan} or, by {@code AsyncTable}, {@code aget} with {@code CALLS THREADS}; {@code check 0 0} compares all
+ * rows with what was put; {@code quit} ends it. The site file is that of the class path. Standard output carries answers alone.
  */
 public final class CallLoad {
     private CallLoad() {
@@ -45,6 +45,10 @@ public final class CallLoad {
     private static String answer(Calls calls, String what, int first, int second) throws IOException {
         if (what.equals("fill")) {
             calls.fill(first, second);
+            return "{}";
+        }
+        if (what.equals("check")) {
+            calls.checkAll();
             return "{}";
         }
         long start = System.nanoTime();

@@ -34,17 +34,31 @@ final class Calls implements AutoCloseable {
     private static final int CACHED = 100;
 
     private final Connection connection;
-    private final AsyncConnection async;
+    private final Configuration conf;
+    private AsyncConnection async; // made by the first call that needs it
     private final ExecutorService threads = Executors.newCachedThreadPool();
     private byte[][] values = {};
 
     Calls(Configuration conf) throws IOException {
+        this.conf = conf;
         connection = ConnectionFactory.createConnection(conf);
-        async = ConnectionFactory.createAsyncConnection(conf).join();
+    }
+
+    private synchronized AsyncTable<?> asyncTable() {
+        if (async == null) {
+            async = ConnectionFactory.createAsyncConnection(conf).join();
+        }
+        return async.getTable(TABLE);
     }
 
     private static byte[] row(int number) {
         return String.format("row%09d", number).getBytes(java.nio.charset.StandardCharsets.US_ASCII);
+    }
+
+    /** Another value than the row had; each row is one thread's. */
+    private Put changed(int number) {
+        values[number][0]++;
+        return put(number);
     }
 
     private Put put(int number) {
@@ -75,7 +89,7 @@ final class Calls implements AutoCloseable {
         List<Future<long[]>> all = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             int thread = i;
-            all.add(threads.submit(() -> one(what, calls, thread)));
+            all.add(threads.submit(() -> one(what, calls, thread, count)));
         }
         long[] times = new long[calls * count];
         try {
@@ -91,13 +105,13 @@ final class Calls implements AutoCloseable {
         return times;
     }
 
-    private long[] one(String what, int calls, int thread) throws IOException {
+    private long[] one(String what, int calls, int thread, int count) throws IOException {
         long[] times = new long[calls];
         Random random = new Random(thread);
-        AsyncTable<?> asyncTable = async.getTable(TABLE);
+        AsyncTable<?> asyncTable = what.equals("aget") ? asyncTable() : null;
         try (Table table = connection.getTable(TABLE)) {
             for (int i = 0; i < calls; i++) {
-                int number = random.nextInt(values.length);
+                int number = random.nextInt(values.length / count) * count + thread;
                 long start = System.nanoTime();
                 call(table, asyncTable, what, number);
                 times[i] = System.nanoTime() - start;
@@ -115,7 +129,7 @@ final class Calls implements AutoCloseable {
         }
         case "get" -> check(number, table.get(new Get(row(number))));
         case "aget" -> check(number, asyncTable.get(new Get(row(number))).join());
-        case "put" -> table.put(put(number));
+        case "put" -> table.put(changed(number));
         case "scan" -> scan(table, number);
         default -> throw new IllegalArgumentException("unknown command; known are fill, exists, get, aget, put, scan, quit");
         }
@@ -135,6 +149,19 @@ final class Calls implements AutoCloseable {
         }
     }
 
+    /** Compares all rows with what was put last. */
+    void checkAll() throws IOException {
+        int number = 0;
+        try (Table table = connection.getTable(TABLE); ResultScanner rows = table.getScanner(new Scan().setCaching(CACHED))) {
+            for (Result result : rows) {
+                check(number++, result);
+            }
+        }
+        if (number != values.length) {
+            throw new IOException("the table has " + number + " rows of " + values.length);
+        }
+    }
+
     private void check(int number, Result result) throws IOException {
         if (!Arrays.equals(values[number], result.getValue(FAMILY, COLUMN))) {
             throw new IOException("row " + number + " is not what was written");
@@ -144,7 +171,11 @@ final class Calls implements AutoCloseable {
     @Override
     public void close() throws IOException {
         threads.shutdownNow();
-        async.close();
+        synchronized (this) {
+            if (async != null) {
+                async.close();
+            }
+        }
         connection.close();
     }
 }
