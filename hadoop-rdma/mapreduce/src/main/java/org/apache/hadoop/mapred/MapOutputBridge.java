@@ -33,6 +33,26 @@ public final class MapOutputBridge {
     }
 
     /**
+     * Tells where a map output lies, without opening it.
+     *
+     * @param job the job's id
+     * @param user the job's user
+     * @param attempt the map attempt's id, checked by the caller: it becomes part of a path
+     * @throws IOException when there is no such map output here
+     */
+    public File place(String job, String user, String attempt) throws IOException {
+        return new File(paths(job, user, attempt).dataPath.toString());
+    }
+
+    private ShuffleHandler.AttemptPathInfo paths(String job, String user, String attempt) throws IOException {
+        try {
+            return context.pathCache.get(new ShuffleHandler.AttemptPathIdentifier(job, user, attempt));
+        } catch (ExecutionException e) {
+            throw new IOException("no output of " + attempt + " on this node: " + e.getCause(), e.getCause());
+        }
+    }
+
+    /**
      * Finds a segment. May read the index file.
      *
      * @param job the job's id
@@ -42,14 +62,9 @@ public final class MapOutputBridge {
      * @throws IOException when there is no such map output here
      */
     public Segment find(String job, String user, String attempt, int reduce) throws IOException {
-        try {
-            ShuffleHandler.AttemptPathInfo paths =
-                context.pathCache.get(new ShuffleHandler.AttemptPathIdentifier(job, user, attempt));
-            IndexRecord record = context.indexCache.getIndexInformation(attempt, reduce, paths.indexPath, user);
-            return new Segment(new File(paths.dataPath.toString()), record.startOffset, record.partLength, record.rawLength);
-        } catch (ExecutionException e) {
-            throw new IOException("no output of " + attempt + " on this node: " + e.getCause(), e.getCause());
-        }
+        ShuffleHandler.AttemptPathInfo paths = paths(job, user, attempt);
+        IndexRecord record = context.indexCache.getIndexInformation(attempt, reduce, paths.indexPath, user);
+        return new Segment(new File(paths.dataPath.toString()), record.startOffset, record.partLength, record.rawLength);
     }
 
     /**

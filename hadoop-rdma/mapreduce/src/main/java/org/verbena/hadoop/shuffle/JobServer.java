@@ -166,21 +166,10 @@ final class JobServer implements AutoCloseable {
 
     /** Stage thread. */
     private void lookup(VbnPeer peer, Wire.Header header, List<Wire.Range> ranges) {
-        List<Wire.Size> sizes = new ArrayList<>();
-        for (Wire.Range range : ranges) {
-            try {
-                MapOutputBridge.Segment segment = find(range.attempt(), header.number());
-                sizes.add(new Wire.Size(segment.partLength(), segment.rawLength()));
-            } catch (IOException | RuntimeException e) {
-                LOG.warn("{} of reducer {} cannot be served: {}", range.attempt(), header.number(), e.toString());
-                sizes.add(new Wire.Size(-1, 0));
-            }
-        }
-        engine.send(peer, Wire.SIZES, Wire.header(sizes.size(), header.request(), 0), new ByteBuffer[] {Wire.sizes(sizes)}, null);
-        ended();
+        new Lookup(this, engine, peer, header, ranges).start();
     }
 
-    /** Stage thread, until the first range is found. */
+    /** Stage thread. */
     private void load(VbnPeer peer, Wire.Header header, List<Wire.Range> ranges) {
         long bytes = ranges.stream().mapToLong(Wire.Range::length).sum();
         served.count(ranges.size(), bytes);
@@ -188,20 +177,32 @@ final class JobServer implements AutoCloseable {
         new SegmentStream(this, engine, memory, peer, header, ranges).resume();
     }
 
-    /**
-     * Finds a segment; the attempt's name becomes part of a path, so it has to be one of this job, written as Hadoop does.
-     */
+    /** The local folder in which a map output lies; opens no file. */
+    String folder(String attempt) throws IOException {
+        check(attempt);
+        return readers.folder(outputs.place(job, user, attempt));
+    }
+
+    /** Finds a segment; may read the index, so it is for the folder's thread. */
     MapOutputBridge.Segment find(String attempt, int reduce) throws IOException {
+        check(attempt);
+        if (reduce < 0) {
+            throw new IOException("not the number of a reducer");
+        }
+        return outputs.find(job, user, attempt, reduce);
+    }
+
+    /** The attempt's name becomes part of a path, so it has to be one of this job, written as Hadoop does. */
+    private void check(String attempt) throws IOException {
         TaskAttemptID id;
         try {
             id = TaskAttemptID.forName(attempt);
         } catch (IllegalArgumentException e) {
             throw new IOException("not the name of a map attempt", e);
         }
-        if (reduce < 0 || id == null || !id.toString().equals(attempt) || !id.getJobID().toString().equals(job)) {
+        if (id == null || !id.toString().equals(attempt) || !id.getJobID().toString().equals(job)) {
             throw new IOException("not a map attempt of " + job);
         }
-        return outputs.find(job, user, attempt, reduce);
     }
 
     Readers readers() {
@@ -233,13 +234,17 @@ final class JobServer implements AutoCloseable {
         now.forEach(SegmentStream::resume);
     }
 
-    /** Ends the engine; reducers that still want something get it by HTTP. */
+    /**
+     * Ends the engine; reducers that still want something get it by HTTP. Memory that a disk which stands still may yet write to is
+     * given back when that has ended, and nobody waits for it.
+     */
     @Override
     public void close() {
         engine.close();
         stage.close();
-        readers.close();
-        memory.close();
-        context.close();
+        readers.close(() -> {
+            memory.close();
+            context.close();
+        });
     }
 }

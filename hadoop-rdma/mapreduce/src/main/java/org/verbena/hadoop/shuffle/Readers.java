@@ -7,11 +7,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 import org.verbena.core.Stage;
 
 /** A disk that stands still, or is slow, keeps only those waiting that want something of it. Thread safe. */
-final class Readers implements AutoCloseable {
+final class Readers {
     private final List<String> folders;
     private final int capacity;
     private final BiConsumer<Runnable, Throwable> onError;
@@ -52,6 +53,10 @@ final class Readers implements AutoCloseable {
             }
             stage = stages.computeIfAbsent(folder, name -> new Stage<>("verbena-shuffle-read", capacity, Runnable::run, onError));
         }
+        return offer(stage, task);
+    }
+
+    private static boolean offer(Stage<Runnable> stage, Runnable task) {
         try {
             return stage.offer(task, 0, TimeUnit.MILLISECONDS);
         } catch (InterruptedException e) {
@@ -60,14 +65,38 @@ final class Readers implements AutoCloseable {
         }
     }
 
-    /** Waits for the tasks that run. */
-    @Override
-    public void close() {
+    /** True when a task would wait for another one behind the one that runs. */
+    synchronized boolean isBusy(String folder) {
+        Stage<Runnable> stage = stages.get(folder);
+        return stage != null && stage.waiting() > 0;
+    }
+
+    /**
+     * Takes no more tasks, and waits for none of those that it has. Idempotent.
+     *
+     * @param then run when the last of them has ended, on its thread or on this one
+     */
+    void close(Runnable then) {
         List<Stage<Runnable>> all;
         synchronized (this) {
+            if (closed) {
+                return;
+            }
             closed = true;
             all = List.copyOf(stages.values());
         }
-        all.forEach(Stage::close);
+        AtomicInteger open = new AtomicInteger(all.size() + 1);
+        Runnable ended = () -> {
+            if (open.decrementAndGet() == 0) {
+                then.run();
+            }
+        };
+        for (Stage<Runnable> stage : all) {
+            offer(stage, () -> {
+                stage.close(); // on its own thread, where that waits for nobody
+                ended.run();
+            });
+        }
+        ended.run();
     }
 }

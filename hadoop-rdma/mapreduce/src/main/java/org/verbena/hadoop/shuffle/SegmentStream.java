@@ -74,14 +74,16 @@ final class SegmentStream implements Closeable {
         }
         try {
             while (sent < total && mayGoOn()) {
+                if (!isAtFolder()) {
+                    return;
+                }
                 if (!hasRoom()) {
                     return;
                 }
-                if (!fill()) {
-                    resume(); // on another thread at once: nothing of this stream is touched here afterwards
-                    return;
+                fill();
+                if (!room.hasRemaining()) {
+                    send();
                 }
-                send();
             }
         } catch (IOException | RuntimeException e) {
             server.fail(peer, header.request(), current, ranges.get(current).attempt() + ": " + e.getMessage());
@@ -132,31 +134,55 @@ final class SegmentStream implements Closeable {
         server.ended();
     }
 
-    /** Reads the next piece. False when it goes on in another folder. */
-    private boolean fill() throws IOException {
-        while (room.hasRemaining()) {
-            Wire.Range range = ranges.get(current);
-            if (position == range.length()) {
-                close();
-                current++;
-                position = 0;
-                continue;
-            }
-            if (segment == null) {
-                segment = find(range);
-            }
-            String there = server.readers().folder(segment.file());
-            if (!there.equals(folder)) {
-                folder = there;
-                return false;
-            }
+    /**
+     * Whether the next bytes lie in this thread's folder. If not, the stream goes on at that one's thread: at once, so nothing of it
+     * is touched here afterwards. It holds no memory there while it waits behind others.
+     */
+    private boolean isAtFolder() throws IOException {
+        while (position == ranges.get(current).length()) {
+            close();
+            current++;
+            position = 0;
+        }
+        if (file != null) {
+            return true;
+        }
+        String there = server.folder(ranges.get(current).attempt());
+        if (there.equals(folder)) {
+            return true;
+        }
+        if (filling != null && server.readers().isBusy(there)) {
+            leaveMemory();
+        }
+        folder = there; // from now on a completion may start that thread
+        resume();
+        return false;
+    }
+
+    /** Sends what the piece has so far; without anything it is given back. */
+    private void leaveMemory() {
+        if (room.position() > 0) {
+            send();
+        } else {
+            giveBack(filling);
+            filling = null;
+        }
+    }
+
+    /** Reads of the current range as much as the piece takes. */
+    private void fill() throws IOException {
+        Wire.Range range = ranges.get(current);
+        if (segment == null) {
+            segment = find(range);
+        }
+        while (room.hasRemaining() && position < range.length()) {
             read(range);
         }
-        return true;
     }
 
     /** Its memory is given back when it has been pulled, or never will be. */
     private void send() {
+        int bytes = room.position();
         ServerMemory.Piece piece = filling;
         filling = null;
         synchronized (this) {
@@ -170,7 +196,7 @@ final class SegmentStream implements Closeable {
             giveBack(piece);
             resume();
         });
-        sent += piece.bytes();
+        sent += bytes;
     }
 
     private void giveBack(ServerMemory.Piece piece) {

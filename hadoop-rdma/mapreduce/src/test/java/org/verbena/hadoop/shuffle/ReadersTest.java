@@ -2,14 +2,18 @@
 package org.verbena.hadoop.shuffle;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 
 import java.io.File;
 import java.io.FileOutputStream;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.verbena.core.VbnPeer;
@@ -18,6 +22,8 @@ import org.verbena.core.VbnPeer;
 class ReadersTest {
     private static final int BYTES = 1000;
     private static final int MAPS = 6;
+    private static final int LARGE = 3 << 19; // not whole pieces: what a request has so far shares one with what it waits for
+    private static final int MANY = 12; // more than a reducer's share of the node's memory
 
     @TempDir
     Path place;
@@ -51,17 +57,99 @@ class ReadersTest {
             VbnPeer peer = link.peer(0);
             assertNotNull(peer, () -> "by HTTP: " + link.reason());
             TestNode.fetch(client, link, peer, 0, List.of(0)); // its place is known from now on
-            Path stands = node.output(0).toPath();
-            Files.delete(stands);
-            assertEquals(0, new ProcessBuilder("mkfifo", stands.toString()).start().waitFor()); // who opens it waits for a writer
+            File stands = stand(node.output(0));
             Exchange waits = client.send(peer, Wire.LOAD, 0, List.of(new Wire.Range(TestNode.attempt(0), 0, BYTES)),
                 ByteBuffer.allocateDirect(BYTES));
             try {
                 assertEquals(2 * (BYTES + 4), TestNode.fetch(client, link, peer, 0, List.of(1, 2)).limit());
             } finally {
-                new FileOutputStream(stands.toFile()).close(); // ends the wait, so that the node can end
+                goOn(stands);
                 client.end(waits);
             }
+        }
+    }
+
+    /** Puts a FIFO in a file's place: who opens it waits for a writer. */
+    private static File stand(File file) throws Exception {
+        Files.delete(file.toPath());
+        assertEquals(0, new ProcessBuilder("mkfifo", file.getPath()).start().waitFor());
+        return file;
+    }
+
+    private static void goOn(File stands) throws IOException {
+        new FileOutputStream(stands).close();
+    }
+
+    @Test
+    void an_index_on_a_disk_that_stands_still_keeps_no_question_waiting_for_another_disk() throws Exception {
+        try (TestNode node = new TestNode(folders(), MAPS, 2, BYTES);
+                CoreClient client = new CoreClient(node.conf, TestNode.secret())) {
+            Link link = node.link(client);
+            VbnPeer peer = link.peer(0);
+            assertNotNull(peer, () -> "by HTTP: " + link.reason());
+            File stands = stand(new File(node.output(0).getPath() + ".index"));
+            Exchange waits = client.send(peer, Wire.LOOKUP, 0, List.of(new Wire.Range(TestNode.attempt(0), 0, 0)), null);
+            try {
+                assertEquals(2 * (BYTES + 4), TestNode.fetch(client, link, peer, 0, List.of(1, 2)).limit());
+            } finally {
+                goOn(stands);
+                client.end(waits);
+            }
+        }
+    }
+
+    @Test
+    void requests_that_wait_for_a_disk_which_stands_still_leave_memory_to_those_for_others() throws Exception {
+        try (TestNode node = new TestNode(folders(), 3, 1, LARGE);
+                CoreClient client = new CoreClient(node.conf, TestNode.secret())) {
+            Link link = node.link(client);
+            VbnPeer peer = link.peer(0);
+            assertNotNull(peer, () -> "by HTTP: " + link.reason());
+            TestNode.fetch(client, link, peer, 0, List.of(0));
+            File stands = stand(node.output(0));
+            List<Exchange> waiting = new ArrayList<>();
+            List<Wire.Range> both = List.of(new Wire.Range(TestNode.attempt(1), 0, LARGE), new Wire.Range(TestNode.attempt(0), 0, LARGE));
+            try {
+                for (int i = 0; i < MANY; i++) {
+                    Exchange next = client.send(peer, Wire.LOAD, 0, both, ByteBuffer.allocateDirect(2 * LARGE));
+                    waiting.add(next);
+                    next.awaitBytes(i < 2 ? 1 : LARGE, TestNode.LIMIT);
+                }
+                assertEquals(LARGE + 4, TestNode.fetch(client, link, peer, 0, List.of(2)).limit());
+            } finally {
+                goOn(stands);
+                waiting.forEach(client::end);
+            }
+        }
+    }
+
+    @Test
+    void the_end_does_not_wait_for_a_disk_and_what_that_may_write_to_outlives_it() throws Exception {
+        CountDownLatch disk = new CountDownLatch(1);
+        CountDownLatch ended = new CountDownLatch(1);
+        Readers readers = new Readers(List.of("one", "two"), MAPS, (task, error) -> { });
+        readers.offer("one", () -> await(disk));
+        readers.offer("two", () -> { });
+        readers.close(ended::countDown);
+        assertFalse(readers.offer("two", () -> { }), "it is closed");
+        assertEquals(1, ended.getCount(), "a task runs");
+        disk.countDown();
+        await(ended);
+    }
+
+    @Test
+    void without_any_task_the_end_comes_at_once() {
+        CountDownLatch ended = new CountDownLatch(1);
+        Readers readers = new Readers(List.of("one"), MAPS, (task, error) -> { });
+        readers.close(ended::countDown);
+        assertEquals(0, ended.getCount());
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 }
