@@ -97,7 +97,22 @@ def new_key(path):
     return str(path)
 
 
-class HdfsCase(unittest.TestCase):
+class Waiting(unittest.TestCase):
+    """Waits for events of daemons."""
+
+    def wait_for(self, what, condition):
+        deadline = time.monotonic() + LIMIT
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, f"not within {LIMIT} s: {what}")
+            time.sleep(0.1)
+
+    @staticmethod
+    def new_text(log, length):
+        text = log.read_text(errors="replace")
+        return text[length:] if len(text) >= length else text
+
+
+class HdfsCase(Waiting):
     @classmethod
     def setUpClass(cls):
         Shared.start()
@@ -177,19 +192,8 @@ class HdfsCase(unittest.TestCase):
             return sum(map(self.moved, WITH_PLUGIN)) - before >= self.source.stat().st_size
         self.wait_for("the file's bytes in the counters", moved)
 
-    def wait_for(self, what, condition):
-        deadline = time.monotonic() + LIMIT
-        while not condition():
-            self.assertLess(time.monotonic(), deadline, f"not within {LIMIT} s: {what}")
-            time.sleep(0.1)
-
     def assert_healthy(self):
         self.wait_for("fsck is healthy", lambda: "is HEALTHY" in self.client.run("hdfs", "fsck", "/").stdout)
-
-    @staticmethod
-    def new_text(log, length):
-        text = log.read_text(errors="replace")
-        return text[length:] if len(text) >= length else text
 
     def greeting_port(self, name):
         text = pathlib.Path(self.cluster.log(name)).read_text(errors="replace")
