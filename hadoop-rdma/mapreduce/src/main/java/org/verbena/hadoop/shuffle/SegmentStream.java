@@ -135,8 +135,8 @@ final class SegmentStream implements Closeable {
     }
 
     /**
-     * Whether the next bytes lie in this thread's folder. If not, the stream goes on at that one's thread: at once, so nothing of it
-     * is touched here afterwards. It holds no memory there while it waits behind others.
+     * Whether the next bytes lie in this thread's folder. If not, the stream goes on at that one's thread: at once, so nothing of
+     * it is touched here afterwards. It holds no memory there while it waits behind others.
      */
     private boolean isAtFolder() throws IOException {
         while (position == ranges.get(current).length()) {

@@ -108,7 +108,8 @@ class ReadersTest {
             TestNode.fetch(client, link, peer, 0, List.of(0));
             File stands = stand(node.output(0));
             List<Exchange> waiting = new ArrayList<>();
-            List<Wire.Range> both = List.of(new Wire.Range(TestNode.attempt(1), 0, LARGE), new Wire.Range(TestNode.attempt(0), 0, LARGE));
+            List<Wire.Range> both = List.of(new Wire.Range(TestNode.attempt(1), 0, LARGE),
+                new Wire.Range(TestNode.attempt(0), 0, LARGE));
             try {
                 for (int i = 0; i < MANY; i++) {
                     Exchange next = client.send(peer, Wire.LOAD, 0, both, ByteBuffer.allocateDirect(2 * LARGE));
