@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hadoop's balancer moves blocks between DataNodes by the core, and the bandwidth that an administrator sets reaches what it moves."""
+"""Hadoop's balancer moves blocks between DataNodes by the core; a bandwidth that an administrator sets meanwhile reaches them."""
 import os
 import pathlib
 import re
@@ -30,8 +30,8 @@ class Small(Cluster):
 
     def __init__(self, work, shm):
         self.shm = shm
-        settings = {"dfs.datanode.du.reserved": shutil.disk_usage(SHM).total - ROOM * MIB, "dfs.blocksize": MIB, "dfs.replication": 1,
-                    "dfs.datanode.balance.bandwidthPerSec": LIMITED,
+        settings = {"dfs.datanode.du.reserved": shutil.disk_usage(SHM).total - ROOM * MIB,
+                    "dfs.blocksize": MIB, "dfs.replication": 1, "dfs.datanode.balance.bandwidthPerSec": LIMITED,
                     "dfs.namenode.redundancy.interval.seconds": "1s", "dfs.namenode.heartbeat.recheck-interval": 1000,
                     "dfs.balancer.getBlocks.min-block-size": 1,
                     "dfs.datanode.round-robin-volume-choosing-policy.additional-available-space": 0,
@@ -94,7 +94,7 @@ class BalancerTest(Waiting):
                     self.assert_limited(cluster, balancer)
                     self.ran(cluster, "dfsadmin", "-setBalancerBandwidth", str(WIDE))
                     said = balancer.communicate(timeout=LIMIT)[0]
-                # Its status is no matter: with metrics on, that of Hadoop 3.4.2 fails when it looks once more whether all is balanced.
+                # Its status is no matter: with metrics on, Hadoop 3.4.2's fails when it looks once more whether all is balanced.
                 self.assertIn("Total bytes (blocks) moved in this iteration", said)
                 self.assert_moved(cluster, before)
                 back = pathlib.Path(folder, "back")
