@@ -37,6 +37,8 @@ import org.verbena.hbase.netty.VbnServerChannel;
 final class CoreServing implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(CoreServing.class);
     private static final long CLOSE_SECONDS = 10;
+    /** Where HBase's settings have none: bytes of answers that wait for a slow reader, until the server reads no more calls. */
+    private static final WriteBufferWaterMark SLOW_READER = new WriteBufferWaterMark(8 << 20, 16 << 20);
 
     private final NettyRpcServer server;
     private final VbnInvitations invitations = new VbnInvitations();
@@ -100,7 +102,8 @@ final class CoreServing implements AutoCloseable {
 
     /** What NettyRpcServer does with a TCP connection, less TLS. The channel's loop. */
     private void prepare(VbnChannel channel) throws ReflectiveOperationException {
-        channel.config().setWriteBufferWaterMark((WriteBufferWaterMark) waterMark.get(server));
+        boolean limited = server.isWritabilityBackpressureEnabled();
+        channel.config().setWriteBufferWaterMark(limited ? (WriteBufferWaterMark) waterMark.get(server) : SLOW_READER);
         channel.config().setAllocator((ByteBufAllocator) allocator.get(server));
         channel.pipeline().addLast(new LostPeer());
         NettyServerRpcConnection connection = server.createNettyServerRpcConnection(channel);
@@ -109,7 +112,7 @@ final class CoreServing implements AutoCloseable {
             .addLast(new NettyRpcServerPreambleHandler(server, connection))
             .addLast(NettyRpcServerResponseEncoder.NAME, new NettyRpcServerResponseEncoder(server.metrics))
             .addLast(NettyRpcServerChannelWritabilityHandler.NAME, new NettyRpcServerChannelWritabilityHandler(server.metrics,
-                server::getWriteBufferFatalThreshold, server::isWritabilityBackpressureEnabled));
+                server::getWriteBufferFatalThreshold, () -> true));
         VbnPeer peer = channel.peer();
         if (known.add(peer)) {
             peer.onLost((lost, cause) -> known.remove(lost));
