@@ -15,7 +15,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from cluster import conf, ready  # noqa: E402  (needs the path above)
+from cluster import conf, java, ready  # noqa: E402  (needs the path above)
 from cluster.cluster import Cluster  # noqa: E402
 from daemons import processes  # noqa: E402
 from daemons.ready import until  # noqa: E402
@@ -238,6 +238,30 @@ class TiersTest(TiersCase):
         self.dfs("-D", "dfs.replication=1", "-put", str(source), "/data/one")
         stored, _ = self.assert_agree()
         self.assertEqual(sum(count for (_, kind), count in stored.items() if kind == "NVDIMM"), 6, "none is in memory alone")
+
+    def test_a_file_with_favoured_nodes_has_a_replica_in_memory(self):
+        self.dfs("-mkdir", "/data")
+        favoured = NODES[1:]
+        names = ",".join(f"127.0.0.1:{self.cluster.ports[name]}" for name in favoured)
+        argv = java.argv(str(HERE / "java" / "Writer.java"), ["/data/favoured", "dfs.replication=2", f"favoured={names}"],
+                         self.cluster.client_conf(), self.cluster.plugin, options=java.QUICK)
+        done = subprocess.run(argv, env=self.cluster.environment(), input=f"write {MIB}\nclose\n", text=True, capture_output=True,
+                              timeout=LIMIT, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        stored, _ = self.assert_agree(2)
+        self.assertEqual({name for name, _ in stored}, set(favoured))
+        self.assertEqual({kind for _, kind in stored}, {"NVDIMM", "SSD"})
+
+    def test_the_doctor_names_quotas_by_storage_type_that_count_no_replica(self):
+        self.dfs("-mkdir", "-p", "/data/limited")
+        self.assertRegex(self.cluster.run("org.verbena.hadoop.Doctor").stdout, r"quotas: none of \d+ folders limits SSD or NVDIMM")
+        self.hdfs("dfsadmin", "-setSpaceQuota", "1", "-storageType", "SSD", "/data/limited")
+        self.dfs("-put", str(self.file("limited", 1)), "/data/limited/file")
+        stored, _ = self.assert_agree(3)
+        self.assertEqual(sum(count for (_, kind), count in stored.items() if kind == "SSD"), 1)
+        self.assertRegex(self.cluster.run("org.verbena.hadoop.Doctor").stdout,
+                         r"quotas: 1 of \d+ folders limit SSD or NVDIMM, such as /data/limited: "
+                         r"Hadoop counts all replicas of mode hhh as DISK")
 
     def test_a_data_node_that_is_killed_loses_nothing_and_finds_its_memory_again(self):
         self.dfs("-mkdir", "/data")

@@ -67,6 +67,7 @@ public final class ClusterCheck {
             }
             if (TierConf.of(conf).hhh()) {
                 MemoryAlone.look(files, report);
+                TypeQuotas.look(files, report);
             }
         } catch (RemoteException e) {
             boolean denied = e.unwrapRemoteException() instanceof AccessControlException;

@@ -38,7 +38,8 @@ public final class VerbenaPlacementPolicy extends PlacementBridge {
                 single = policy(1);
                 several = policy(2);
                 LOG.info("Verbena 0.1.0 hhh: files of the storage policy HOT get one replica in memory (NVDIMM), one on SSD, the "
-                    + "others on DISK; a single replica goes to SSD; other storage policies stay as they are");
+                    + "others on DISK; a single replica goes to SSD; other storage policies stay as they are. Quotas by storage "
+                    + "type count all of them as DISK");
             }
         } catch (IllegalArgumentException e) {
             LOG.warn("Verbena stands aside, replicas are placed by Hadoop's default policy: {}", e.getMessage());
@@ -51,7 +52,8 @@ public final class VerbenaPlacementPolicy extends PlacementBridge {
             ReplicaPlan.types(ReplicaPlan.tiers(replicas)), instead, instead);
     }
 
-    private BlockStoragePolicy planned(BlockStoragePolicy chosen, int replicas) {
+    @Override
+    protected BlockStoragePolicy planned(BlockStoragePolicy chosen, int replicas) {
         return several == null || chosen.getId() != StoragePolicy.HOT.value() ? chosen : replicas < 2 ? single : several;
     }
 

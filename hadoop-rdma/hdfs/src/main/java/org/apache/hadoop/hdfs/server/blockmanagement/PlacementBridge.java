@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.apache.hadoop.hdfs.server.blockmanagement;
 
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hdfs.AddBlockFlag;
+import org.apache.hadoop.hdfs.protocol.BlockStoragePolicy;
 import org.apache.hadoop.net.NetworkTopology;
+import org.apache.hadoop.net.Node;
 
-/** Hadoop's default placement for classes of other packages: one type that its set-up takes is not public. */
+/** Hadoop's default placement for classes of other packages: types that it takes, and its choice of favoured nodes, are not public. */
 public abstract class PlacementBridge extends BlockPlacementPolicyDefault {
     /** For subclasses. */
     protected PlacementBridge() {
@@ -16,6 +22,21 @@ public abstract class PlacementBridge extends BlockPlacementPolicyDefault {
      * @param conf the NameNode's configuration
      */
     protected abstract void configured(Configuration conf);
+
+    /**
+     * Tells which storage types the replicas of a block get.
+     *
+     * @param chosen the file's storage policy
+     * @param replicas how many there are to be in all
+     * @return a policy with these types
+     */
+    protected abstract BlockStoragePolicy planned(BlockStoragePolicy chosen, int replicas);
+
+    @Override
+    DatanodeStorageInfo[] chooseTarget(String source, int replicas, Node writer, Set<Node> excluded, long blockSize,
+            List<DatanodeDescriptor> favoured, BlockStoragePolicy policy, EnumSet<AddBlockFlag> flags) {
+        return super.chooseTarget(source, replicas, writer, excluded, blockSize, favoured, planned(policy, replicas), flags);
+    }
 
     @Override
     public void initialize(Configuration conf, FSClusterStats stats, NetworkTopology topology, Host2NodesMap nodes) {
