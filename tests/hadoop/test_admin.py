@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an administrator asks of a DataNode reaches the writers and readers that have come by the core: restart messages, evictions,
-limits, decommissioning."""
+limits, decommissioning, the way back to stock."""
 import contextlib
 import pathlib
 import re
@@ -13,10 +13,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from case import LIMIT, LONG, MIB, WITH_PLUGIN, Shared  # noqa: E402  (needs the path above)
-from cluster import conf  # noqa: E402
+from cluster import conf, ready  # noqa: E402
 from daemons import processes  # noqa: E402
 from daemons.ports import HOST  # noqa: E402
-from writing import WritingCase  # noqa: E402
+from writing import FILES, WritingCase  # noqa: E402
 
 PATIENT = f"dfs.client.datanode-restart.timeout={LIMIT}s"
 SLOW = str(MIB)  # bytes a second
@@ -45,6 +45,41 @@ class AdminTest(WritingCase):
         self.admin("-shutdownDatanode", self.ipc(name), "upgrade")
         self.wait_for(f"{name} ends", lambda: not processes.alive(*process))
         self.cluster.launch(name)
+
+    def back_to_stock(self, name):
+        """Takes the DataNode's plugin, and lets it register again."""
+        site = self.cluster.site(name)
+        site["hdfs-site"].pop("dfs.datanode.plugins")
+        conf.write(self.cluster.conf(name), site)
+        self.restart_for_upgrade(name)
+        self.await_registered()
+        self.assertEqual(self.counters(name), {}, "it has no plugin")
+
+    def await_registered(self):
+        self.wait_for("every DataNode has registered", lambda: ready.hdfs(self.cluster.ports, 3) is None)
+
+    def with_plugin_again(self):
+        for name in WITH_PLUGIN:
+            conf.write(self.cluster.conf(name), self.cluster.site(name))
+            if not self.counters(name):
+                self.kill(name)
+        self.setUp()
+
+    @contextlib.contextmanager
+    def reader(self, path):
+        """A program that has read a part of a file, and waits in the middle of its first block."""
+        with self.process(self.cluster.argv(["hdfs", "dfs", "-cat", path]), stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as program:
+            yield program, program.stdout.read(100_000)
+
+    def single(self, path):
+        """Writes a file of one replica to a DataNode with the plugin; gives its name."""
+        for number in range(FILES):  # the NameNode chooses the DataNode
+            self.dfs("-D", "dfs.replication=1", "-put", str(self.source), f"{path}{number}")
+            found = self.client.run("hdfs", "fsck", f"{path}{number}", "-files", "-blocks", "-locations").stdout
+            if any(f":{self.cluster.ports[name]}," in found for name in WITH_PLUGIN):
+                return f"{path}{number}"
+        return self.fail("no file went to a DataNode with the plugin")
 
     def reconfigure(self, name, changes):
         """Writes the DataNode's site file anew and lets it read it."""
@@ -118,6 +153,32 @@ class AdminTest(WritingCase):
                 self.assertEqual(sorted(self.pipeline("/rolling")), sorted(before))
                 self.setUp()
             self.ask(program, "close")
+        self.assert_healthy()
+
+    @LONG
+    def test_data_nodes_go_back_to_stock_one_by_one_beneath_writers_and_readers(self):
+        self.dfs("-put", str(self.source), "/three-read")
+        paths = ["/three-read", self.single("/one-read")]
+        try:
+            with self.writer("/three-written", "dfs.replication=3", PATIENT) as three, \
+                    self.writer_by_core("/one-written", PATIENT) as (one, _), contextlib.ExitStack() as open_readers:
+                self.ask(three, "flush 100000")
+                before = self.pipeline("/three-written")
+                readers = [open_readers.enter_context(self.reader(path)) for path in paths]
+                for name in WITH_PLUGIN:
+                    self.back_to_stock(name)
+                    for program in (three, one):
+                        self.ask(program, f"flush {MIB}")
+                self.assertEqual(sorted(self.pipeline("/three-written")), sorted(before))
+                for program, begin in readers:
+                    self.assertTrue(begin + program.stdout.read() == self.source.read_bytes(), "what was read differs")
+                for program in (three, one):
+                    self.assertEqual(self.ask(program, "close"), 100_000 + 2 * MIB)
+            for path in paths:
+                done = self.assert_same(path, self.dfs_alone)
+                self.assertIn("Verbena ends: 0 connections by the core", done.stderr)
+        finally:
+            self.with_plugin_again()
         self.assert_healthy()
 
     @LONG
