@@ -88,6 +88,22 @@ class FaultsTest(WritingCase):
         self.setUp()
 
     @LONG
+    def test_writers_and_readers_of_another_data_node_go_on_by_the_core_beside_one_that_stands_still(self):
+        with self.writer_by_core("/beside") as (program, name):
+            path = sorted(self.dfs("-ls", "-C", "/beside*").stdout.split())[-1]
+            before = self.moved(name)
+            other, = set(WITH_PLUGIN) - {name}
+            self.cluster.kill(other, signal.SIGSTOP)
+            try:
+                self.ask(program, f"flush {MIB}")
+                self.assert_content(path, MIB)
+                self.wait_for("both have gone by the core", lambda: self.moved(name) - before >= 2 * MIB)
+            finally:
+                self.cluster.kill(other, signal.SIGCONT)
+            self.ask(program, "close")
+        self.setUp()
+
+    @LONG
     def test_damaged_replicas_are_found_and_others_read(self):
         self.dfs("-D", f"dfs.blocksize={MIB}", "-put", str(self.source), "/damaged")
         self.wait_for("the NameNode knows of all replicas", lambda: self.blocks("/damaged").count("Live_repl=3") == 21)
