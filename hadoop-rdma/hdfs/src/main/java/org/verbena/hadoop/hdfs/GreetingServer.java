@@ -9,6 +9,7 @@ import java.net.Socket;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.greeting.Greeter;
+import org.verbena.core.plugin.PluginSetting;
 
 /**
  * One thread that sends the greeting to whoever connects, and closes. It reads nothing, so nobody can keep it waiting; an answer
@@ -38,7 +39,7 @@ final class GreetingServer implements AutoCloseable {
         } catch (IOException e) {
             server.close();
             throw new IOException("cannot listen for greetings on " + at + " (" + e.getMessage() + "): set "
-                + HdfsConf.PREFIX + HdfsConf.PORT_OFFSET + " so that data port + offset is free, the same for all", e);
+                + PluginSetting.HDFS_PORT_OFFSET + " so that data port + offset is free, the same for all", e);
         }
         thread = new Thread(this::run, "verbena-greeting");
         thread.setDaemon(true);

@@ -32,8 +32,6 @@ public record HdfsConf(boolean enabled, String keyFile, boolean openToAll, int p
         Map<String, String> core) {
     /** What all settings begin with. */
     public static final String PREFIX = Plugin.HDFS.prefix();
-    /** Without prefix. */
-    static final String PORT_OFFSET = HDFS_PORT_OFFSET.key().substring(PREFIX.length());
     /** Which address the core's TCP listens on, without what settings of the core begin with. */
     static final String INTERFACE = "tl.tcp.interface";
 
