@@ -41,8 +41,8 @@ public final class VerbenaShuffleHandler extends ShuffleHandler {
 
     @Override
     protected void serviceStart() throws Exception {
+        String obstacle = obstacle(getConfig()); // loads the library: reducers ask as soon as the port is open, after a restart
         super.serviceStart();
-        String obstacle = obstacle(getConfig());
         if (obstacle != null) {
             LOG.warn("Verbena 0.1.0: map outputs are served by HTTP only: {}", obstacle);
             return;
