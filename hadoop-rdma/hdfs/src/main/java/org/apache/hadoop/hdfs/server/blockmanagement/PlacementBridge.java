@@ -10,7 +10,7 @@ import org.apache.hadoop.hdfs.protocol.BlockStoragePolicy;
 import org.apache.hadoop.net.NetworkTopology;
 import org.apache.hadoop.net.Node;
 
-/** Hadoop's default placement for classes of other packages: types that it takes, and its choice of favoured nodes, are not public. */
+/** Hadoop's default placement for other packages: a type that it takes, and its choice of favoured nodes, are not public. */
 public abstract class PlacementBridge extends BlockPlacementPolicyDefault {
     /** For subclasses. */
     protected PlacementBridge() {
