@@ -51,7 +51,7 @@ public final class MemoryTier {
             PrivateFolder.make(all);
             PrivateFolder.make(folder);
             long held = new MemoryLedger(folder, 0).used() - MemoryLedger.OWN;
-            size = TierSize.choose(settings.memorySize(), HostMemory.bytes(), folder,
+            size = TierSize.choose(settings.memorySize(), HostMemory.bytes(), Runtime.getRuntime().maxMemory(), folder,
                 Files.getFileStore(folder).getUsableSpace() + held, block);
             if (size.warning() != null) {
                 LOG.warn("Verbena hhh: {}", size.warning());

@@ -17,33 +17,49 @@ record TierSize(long bytes, String why, String warning) {
     private static final String DIR = PluginSetting.HDFS_MEMORY_DIR.key();
     private static final String CURE = "; give it more (mount -o remount,size=16g /dev/shm; docker run --shm-size=16g) or set ";
 
+    private static final String BESIDE = "; lower the DataNode's heap (-Xmx), or give its container or host more memory";
+    /** What a JVM takes beside its heap: code, classes, threads, network; and the books of its collector, a part of the heap. */
+    private static final long JVM = 192L << 20;
+    private static final int COLLECTOR_PART = 16;
+
     /**
      * Chooses the size: as set, else a quarter of the host's memory, but not more than 60 % of what the folder's file system
-     * has for it.
+     * has for it; never more than host or container have beside the heap, because files in tmpfs are charged to them.
      *
      * @param wanted verbena.hdfs.memory.size in bytes, 0 = not set
      * @param memory bytes of the host or container
+     * @param heap most bytes of the DataNode's heap
      * @param folder the tier's folder, for messages
      * @param free bytes that are free there, those of replicas of an earlier run with them
      * @param block bytes of one block
      */
-    static TierSize choose(long wanted, long memory, Path folder, long free, long block) {
-        long least = MemoryLedger.OWN + MemoryLedger.pages(block);
-        String has = folder + " has room for " + mib(free) + " MiB";
-        TierSize chosen;
-        if (wanted > free) {
-            chosen = new TierSize(free - free / 16, "what " + folder + " has", has + " of the " + mib(wanted) + " MiB of "
-                + SIZE + CURE + SIZE + " lower");
-        } else if (wanted > 0) {
-            chosen = new TierSize(wanted, SIZE, null);
-        } else if (free / 10 * 6 < memory / 4) {
-            chosen = new TierSize(free / 10 * 6, "60 % of what " + folder + " has", null);
-        } else {
-            chosen = new TierSize(memory / 4, "a quarter of " + mib(memory) + " MiB", null);
+    static TierSize choose(long wanted, long memory, long heap, Path folder, long free, long block) {
+        long left = Math.max(0, memory - heap - heap / COLLECTOR_PART - JVM);
+        TierSize chosen = ofFolder(wanted, memory, folder, free);
+        String cure = "; " + folder + " has room for " + mib(free) + " MiB" + CURE + DIR + " to a larger tmpfs";
+        if (chosen.bytes > left) {
+            String sum = mib(memory) + " MiB less a heap of " + mib(heap) + " MiB and "
+                + mib(heap / COLLECTOR_PART + JVM) + " MiB of the JVM";
+            chosen = new TierSize(left, sum, wanted == 0 ? null : SIZE + " is " + mib(wanted) + " MiB, but " + sum + " leave "
+                + mib(left) + " MiB" + BESIDE);
+            cure = BESIDE;
         }
+        long least = MemoryLedger.OWN + MemoryLedger.pages(block);
         return chosen.bytes >= least ? chosen : new TierSize(0, chosen.why, "no memory tier: " + mib(chosen.bytes) + " MiB ("
-            + chosen.why + ") cannot hold one block of " + mib(block) + " MiB (dfs.blocksize); " + has + CURE
-            + DIR + " to a larger tmpfs");
+            + chosen.why + ") cannot hold one block of " + mib(block) + " MiB (dfs.blocksize)" + cure);
+    }
+
+    /** By the setting and the folder alone. */
+    private static TierSize ofFolder(long wanted, long memory, Path folder, long free) {
+        if (wanted > free) {
+            return new TierSize(free - free / 16, "what " + folder + " has", folder + " has room for " + mib(free)
+                + " MiB of the " + mib(wanted) + " MiB of " + SIZE + CURE + SIZE + " lower");
+        } else if (wanted > 0) {
+            return new TierSize(wanted, SIZE, null);
+        } else if (free / 10 * 6 < memory / 4) {
+            return new TierSize(free / 10 * 6, "60 % of what " + folder + " has", null);
+        }
+        return new TierSize(memory / 4, "a quarter of " + mib(memory) + " MiB", null);
     }
 
     private static long mib(long bytes) {
