@@ -253,10 +253,12 @@ void text_parse(const char *line, size_t length, request_t *request)
     request->command = text_word(&rest);
     request->rest = rest;
     const command_t *command = find_command(request->command);
+    if (command == NULL && is_http(line, length)) {
+        request->kind = REQUEST_QUIT; /* as memcached: closed without an answer */
+        return;
+    }
     if (command == NULL) {
         fail(request, "ERROR");
-        if (is_http(line, length))
-            request->kind = REQUEST_QUIT; /* as memcached: closed without an answer */
         return;
     }
     words[count++] = request->command;
