@@ -197,7 +197,7 @@ void server_enter(mc_server_t *server, server_state_t state);
 lookup_t *lookup_start(const char *host, int port);
 /* Readable when the answer is there. */
 int lookup_fd(const lookup_t *lookup);
-/* The answer is there, and is an error or of more than a minute ago: who has not waited for it asks again. */
+/* The answer is there, and is an error or more than a minute old: the next attempt asks again. */
 bool lookup_is_spent(const lookup_t *lookup);
 /* The answer, once: NULL, and the addresses are the caller's (freeaddrinfo); or why there are none. */
 const char *lookup_take(lookup_t *lookup, struct addrinfo **addresses_p);

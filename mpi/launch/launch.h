@@ -240,7 +240,7 @@ void launch_output_look(launch_job_t *job);
 /* Forwards what ranks that have ended wrote, and waits until it is written; a program that they have left behind may hold their
  * pipes open, and is not waited for. After a signal: only as long as somebody reads. */
 void launch_output_finish(launch_job_t *job);
-/* Waits in the same way for what was put since, lines of mpiexec. */
+/* Waits in the same way for lines of mpiexec's own that came since. */
 void launch_output_flush(launch_job_t *job);
 
 #endif
