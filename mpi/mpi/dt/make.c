@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * make.c - drafts of datatypes. Bounds follow the definition of the standard: bounds set by hand (sticky) outweigh
- * those of the data; without them the extent, from the first to the last byte of all basic elements, is rounded up to their
- * alignment.
+ * those of the data; without them the extent is rounded up to the alignment of the basic elements. The extent of an old type
+ * counts with its padding: mpi4py makes NumPy's types with each element as long as its extent, and these would
+ * not fit into the data alone, where displacements are not aligned.
  */
 #include "dt/make.h"
 
@@ -47,9 +48,7 @@ void dt_draft_bound(dt_draft_t *draft, const dt_type_t *old, MPI_Count count, MP
     const MPI_Aint way = dt_draft_times(draft, (MPI_Aint)count - 1, extent);
     const MPI_Aint first = plus(draft, offset, old->lb);
     const MPI_Aint lb = plus(draft, first, way < 0 ? way : 0);
-    const MPI_Aint span = old->sticky ? extent
-                                      : old->node->high - old->node->low; /* the old padding is no data (5.1.7) */
-    const MPI_Aint ub = plus(draft, plus(draft, first, span), way > 0 ? way : 0);
+    const MPI_Aint ub = plus(draft, plus(draft, first, extent), way > 0 ? way : 0);
     draft->align = old->align > draft->align ? old->align : draft->align;
     if (draft->bounded && draft->sticky && !old->sticky)
         return;
