@@ -29,10 +29,10 @@ static void is_free_again(void)
 
 static void is_a_limit(void)
 {
-    int *data = malloc(COUNT * sizeof(int));
     int value = 1;
     if (rank > 1)
         return;
+    int *data = malloc(COUNT * sizeof(int));
     if (rank == 1) {
         MPI_Recv(&value, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Recv(data, COUNT, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

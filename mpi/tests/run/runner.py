@@ -55,5 +55,10 @@ def expect(condition, *shown):
     return [] if condition else ["not as expected:", *(line for text in shown for line in str(text).splitlines())]
 
 
+def instrumented(build):
+    """A build with sanitizers: programs need their runtime, which neither pkg-config nor FindMPI gives them."""
+    return "-fsanitize" in subprocess.run([build / "bin/mpicc", "-show"], capture_output=True, text=True, timeout=LIMIT).stdout
+
+
 class Skipped(Exception):
     """A test that cannot run here; the text says why."""

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 
-from runner import HERE, LIMIT, Skipped, expect, launch
+from runner import HERE, LIMIT, Skipped, expect, instrumented, launch
 
 RING = HERE.parents[1] / "examples/ring.c"
 TOKEN = "4 ranks, the token is 6"
@@ -106,11 +106,6 @@ def one_sided(build):
         return expect(runs.returncode == 0, runs.stdout, runs.stderr)
 
 
-def instrumented(build):
-    """A build with sanitizers: programs need their runtime, which pkg-config does not name."""
-    return "-fsanitize" in run(build / "bin/mpicc", "-show").stdout
-
-
 def package(build):
     """By pkg-config alone, with the compiler as it is."""
     if shutil.which("pkg-config") is None:
@@ -143,6 +138,8 @@ def by_cmake(build, *definitions):
 
 
 def find_mpi(build):
+    if instrumented(build):
+        raise Skipped("a build with sanitizers: FindMPI does not give them to the linker")
     return by_cmake(build, f"-DMPI_HOME={build}")
 
 
@@ -154,8 +151,8 @@ def installed(build):
         if made.returncode != 0:
             return [made.stderr]
         first.rename(prefix)
-        problems = by_cmake(prefix, f"-DMPI_HOME={prefix}") or compilers(prefix) or answers(prefix) or one_sided(prefix)
-        return problems or ([] if instrumented(prefix) else package(prefix))
+        problems = compilers(prefix) or answers(prefix) or one_sided(prefix)
+        return problems or ([] if instrumented(prefix) else by_cmake(prefix, f"-DMPI_HOME={prefix}") or package(prefix))
 
 
 TESTS = (compilers, answers, questions, other_compiler, package, find_mpi, installed)
