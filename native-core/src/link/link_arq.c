@@ -30,15 +30,6 @@ static uint32_t to_us(uint64_t now_ns)
     return (uint32_t)(now_ns / NS_PER_US);
 }
 
-void link_arq_wake_at(link_arq_t *arq, uint64_t due_ns)
-{
-    if (due_ns == LINK_NEVER || (arq->timer_ns != 0 && arq->timer_ns <= due_ns))
-        return;
-    uint64_t now = link_now_ns(arq->peer->engine);
-    arq->timer_ns = due_ns > now ? due_ns : now + 1;
-    link_timer_add(arq->peer->engine, &arq->timer, arq->timer_ns - now);
-}
-
 static uint64_t next_look(const link_arq_t *arq)
 {
     if (arq->resume_until_ns != 0)

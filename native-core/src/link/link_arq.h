@@ -104,8 +104,6 @@ void link_arq_acked(vbn_peer_t *peer, uint32_t ack, const uint8_t *sack, uint32_
 void link_arq_say_close(vbn_peer_t *peer);
 /* The transport lets go of a node; true when that completed it. */
 void link_arq_tx_done(link_node_t *node);
-/* Arms the timer if `due_ns` is before what it is armed for. */
-void link_arq_wake_at(link_arq_t *arq, uint64_t due_ns);
 
 /* link_life.c: what silence means. */
 

@@ -110,14 +110,6 @@ unsigned link_close_progress(link_engine_t *engine, bool happened)
     return events;
 }
 
-void link_quiet(vbn_peer_t *peer)
-{
-    if (peer->state != PEER_CLOSING)
-        return;
-    list_remove(&peer->work);
-    list_append(&peer->engine->closing, &peer->work);
-}
-
 static void close_gently(vbn_peer_t *peer)
 {
     link_engine_t *engine = peer->engine;

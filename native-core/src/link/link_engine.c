@@ -281,23 +281,6 @@ void link_engine_close(link_engine_t *engine)
 
 /* -------------------------------------------------------------------------------------------- progress */
 
-vbn_status_t link_fork_check(const link_engine_t *engine)
-{
-    if (os_fork_generation() == engine->fork_generation)
-        return VBN_OK;
-    return err_set(VBN_ERR_FORKED, "the worker belongs to the parent process; open a context of its own after fork()");
-}
-
-/* The wheel may not have been advanced for long. */
-void link_timer_add(link_engine_t *engine, wheel_timer_t *timer, uint64_t delay_ns)
-{
-    uint64_t now = link_now_ns(engine), now_ms = now / NS_PER_MS;
-    uint64_t behind = now_ms > engine->wheel.now_ms ? now_ms - engine->wheel.now_ms : 0;
-    if (engine->wheel.count == 0)
-        engine->looked_ns = now;
-    wheel_add(&engine->wheel, timer, behind + (delay_ns + NS_PER_MS - 1) / NS_PER_MS);
-}
-
 /* Idle turns that follow each other closely are not all worth a look at the clock: it may cost more than they do. */
 static unsigned run_timers(link_engine_t *engine, bool idle)
 {

@@ -246,7 +246,19 @@ static inline uint64_t link_now_ns(const link_engine_t *engine)
 {
     return os_clock_ns(engine->params.clock);
 }
+
+/* ------------------------------------------------------------------------------------- link_clock.c */
+
 vbn_status_t link_fork_check(const link_engine_t *engine);
+/* Arms the peer's timer if `due_ns` is before what it is armed for. */
+void link_arq_wake_at(link_arq_t *arq, uint64_t due_ns);
+
+/* --------------------------------------------------------------------------------- link_abilities.c */
+
+bool link_is_costly(const link_engine_t *engine, unsigned transport);
+bool link_promotes(const link_engine_t *engine); /* peers may get lanes over a costly transport */
+/* Whether packets over this transport, a reliable one, are to be kept until acknowledged. */
+bool link_keeps_wanted(const link_engine_t *engine, unsigned transport);
 
 /* ------------------------------------------------------------------------------------- link_group.c */
 
@@ -258,7 +270,7 @@ void link_group_close(link_engine_t *engine); /* the transports are closed */
 /* Looks on for a moment if that pays; true: there is something to do. */
 bool link_wait_look(link_engine_t *engine);
 
-/* -------------------------------------------------------------------------------------- link_peer.c */
+/* ------------------------------------------------------------------------------- link_peer_record.c */
 
 /* why: the sentence that says why the transport was chosen, NULL: none. address: kept for link_peer_address(); NULL: not. */
 vbn_status_t link_peer_new(link_engine_t *engine, uint64_t uid, const char *why, const link_blob_t *address,
@@ -270,20 +282,32 @@ link_extra_t *link_extra(vbn_peer_t *peer);         /* NULL: no memory */
 /* Why the peer was lost, or why its connection broke that is being resumed; `otherwise` when nothing is known. */
 const char *link_lost_text(const vbn_peer_t *peer, const char *otherwise);
 void link_set_lost_text(vbn_peer_t *peer, const char *text); /* copied; NULL: nothing */
+/* Why it uses the transport that it uses. */
+void link_peer_why(const vbn_peer_t *peer, char *text, size_t capacity);
+void link_closing_stop(vbn_peer_t *peer); /* the time-out of its close */
+/* The peer's next packet is checked in full, because its state or its owner has changed. */
+static inline void link_peer_listen(vbn_peer_t *peer)
+{
+    if (peer->lane != NULL)
+        peer->lane->rx_room = 0;
+}
+
+/* -------------------------------------------------------------------------------- link_peer_later.c */
+
+void link_peer_to_ending(vbn_peer_t *peer); /* out of the map; it ends in the next progress */
+void link_peer_end_later(vbn_peer_t *peer, vbn_status_t status, const char *text);
+
+/* -------------------------------------------------------------------------------------- link_peer.c */
+
 /* Ends a peer: everything pending completes with status, upper layer and user are told, the lane goes. Only within
  * progress. counted: a loss, not an orderly end. */
 void link_peer_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool counted);
 /* Asked of a peer that ends now: its process writes into memory of operations here. Then link_peer_end only makes it
  * ENDING, and it ends in the progress that finds this over (after a second at most). */
 bool link_still_copied(const vbn_peer_t *peer);
-/* Why it uses the transport that it uses. */
-void link_peer_why(const vbn_peer_t *peer, char *text, size_t capacity);
 vbn_status_t link_closing_start(vbn_peer_t *peer);
-void link_closing_stop(vbn_peer_t *peer);
 void link_peer_kill(vbn_peer_t *peer); /* a peer that nobody has seen: no upcalls */
 void link_peer_reap(link_engine_t *engine);
-/* From the next progress on. */
-void link_peer_end_later(vbn_peer_t *peer, vbn_status_t status, const char *text);
 void link_peer_run_imports(vbn_peer_t *peer); /* READY: starts the imports that waited */
 
 /* -------------------------------------------------------------------------------------- link_lane.c */
@@ -384,9 +408,6 @@ void link_rails_rx_drop(link_lane_t *lane);
 
 /* ----------------------------------------------------------------------------------- link_promote.c */
 
-bool link_promotes(const link_engine_t *engine);
-/* Whether packets over this transport, a reliable one, are to be kept until acknowledged. */
-bool link_keeps_wanted(const link_engine_t *engine, unsigned transport);
 void link_promote_look(vbn_peer_t *peer); /* opens a lane if the peer is worth it; only within progress */
 /* The answer to a proved PROOF that adds a lane: the peer, with the lane; NULL: refused. */
 vbn_peer_t *link_rails_accept(link_lane_t *lane, uint64_t session);
@@ -430,8 +451,6 @@ static inline void link_set_window(vbn_peer_t *peer, uint32_t window)
     peer->owed_most = window / 4;
 }
 void link_flush_complete(vbn_peer_t *peer);
-/* The peer's next packet is looked at in full: its state, or who knows the peer, has changed. */
-void link_peer_listen(vbn_peer_t *peer);
 void link_fill_upcalls(tl_upcalls_t *upcalls, link_engine_t *engine);
 /* The worker is destroyed: sends CLOSE to a peer that was closed gracefully before and has been sent everything. Best effort. */
 void link_close_announced(vbn_peer_t *peer);

@@ -8,27 +8,6 @@
 
 #define IDLE_NS UINT64_C(1000000000) /* a promoted peer that was heard since is in use */
 
-static bool is_costly(const link_engine_t *engine, unsigned transport)
-{
-    const link_transport_t *t = &engine->transports[transport];
-    return (t->ops->caps(t->iface)->flags & TL_CAP_COSTLY) != 0;
-}
-
-bool link_promotes(const link_engine_t *engine)
-{
-    for (unsigned i = 0; i < engine->transport_count; i++)
-        if (is_costly(engine, i))
-            return true;
-    return false;
-}
-
-bool link_keeps_wanted(const link_engine_t *engine, unsigned transport)
-{
-    const link_transport_t *t = &engine->transports[transport];
-    return (t->ops->caps(t->iface)->flags & TL_CAP_BREAKS) != 0 &&
-           (engine->params.settings->link_resume_timeout > 0 || engine->rails > 1 || link_promotes(engine));
-}
-
 /* ----------------------------------------------------------------------------------------------- budget */
 
 static link_lane_t *least_used(link_engine_t *engine)
@@ -92,7 +71,7 @@ static int choose_rail(const vbn_peer_t *peer, const link_address_t *address)
         return -1;
     for (unsigned i = 0; i < peer->engine->transport_count; i++) {
         unsigned count = link_rails_count(peer, (int)i);
-        if (is_costly(peer->engine, i) != peer->lane->costly || (is_datagram(peer->engine, i) && count > 0) ||
+        if (link_is_costly(peer->engine, i) != peer->lane->costly || (is_datagram(peer->engine, i) && count > 0) ||
             !fits(peer, address, i))
             continue;
         if (best < 0 || count < link_rails_count(peer, best))
@@ -105,7 +84,7 @@ static int choose_costly(const vbn_peer_t *peer, const link_address_t *address)
 {
     int best = -1;
     for (unsigned i = 0; i < peer->engine->transport_count; i++)
-        if (is_costly(peer->engine, i) && fits(peer, address, i) &&
+        if (link_is_costly(peer->engine, i) && fits(peer, address, i) &&
             (best < 0 || link_rails_count(peer, (int)i) < link_rails_count(peer, best)))
             best = (int)i;
     return best;
@@ -200,7 +179,8 @@ vbn_peer_t *link_rails_accept(link_lane_t *lane, uint64_t session)
         link_control_reject(lane, LINK_REASON_GONE);
         return NULL;
     }
-    if (link_rails_count(peer, -1) >= LINK_LANES_MAX || (is_costly(engine, lane->transport) && !make_room(engine))) {
+    if (link_rails_count(peer, -1) >= LINK_LANES_MAX ||
+        (link_is_costly(engine, lane->transport) && !make_room(engine))) {
         link_control_reject(lane, LINK_REASON_LIMIT);
         return NULL;
     }

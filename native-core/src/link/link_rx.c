@@ -114,12 +114,6 @@ static void on_rx(tl_ep_t *ep, const void *header, uint32_t header_bytes, const 
         rx_any(lane, header, header_bytes, payload, payload_bytes);
 }
 
-void link_peer_listen(vbn_peer_t *peer)
-{
-    if (peer->lane != NULL)
-        peer->lane->rx_room = 0;
-}
-
 static void *on_sink(tl_ep_t *ep, const void *header_bytes, uint32_t header_length, uint32_t payload_bytes)
 {
     link_lane_t *lane = ep->owner;
