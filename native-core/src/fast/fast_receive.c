@@ -124,7 +124,7 @@ static ALWAYS_INLINE bool take_ack(link_peer_head_t *p, uint32_t ack)
 }
 
 /* The link's part: the next DATA packet of a peer that owes us no ack and for whose ack nothing waits goes up at once.
- * rx_room is 0 where link_rx.c wants to see every packet. */
+ * rx_room is 0 where link/flow/rx.c wants to see every packet. */
 static ALWAYS_INLINE void take_packet(shm_ep_t *ep, const uint8_t *bytes, uint32_t header_bytes, uint32_t payload_bytes)
 {
     const link_lane_head_t *lane = ep->base.owner;

@@ -83,7 +83,7 @@ typedef struct link_arq {
     bool naps; /* the process answers, the program was not heard since */
 } link_arq_t;
 
-/* link_arq.c: the sender's side. */
+/* flow/arq.c: the sender's side. */
 
 vbn_status_t link_arq_open(vbn_peer_t *peer, uint64_t session);
 /* The lane is gone (NULL: all are): what it used is free again, what was under way over it is lost. Completes
@@ -105,7 +105,7 @@ void link_arq_say_close(vbn_peer_t *peer);
 /* The transport lets go of a node; true when that completed it. */
 void link_arq_tx_done(link_node_t *node);
 
-/* link_life.c: what silence means. */
+/* flow/life.c: what silence means. */
 
 #define LINK_NEVER UINT64_MAX /* a time */
 
@@ -124,7 +124,7 @@ bool link_life_lost(vbn_peer_t *peer, uint64_t now);
  * has been answering for link.peer_timeout since. */
 bool link_life_missed(const link_arq_t *arq, uint32_t sent_us);
 
-/* link_kept_rx.c: the receiver's side. */
+/* flow/kept_rx.c: the receiver's side. */
 
 void link_kept_rx(link_lane_t *lane, const void *header, uint32_t header_bytes, const void *payload,
                   uint32_t payload_bytes);

@@ -3,7 +3,7 @@
  *
  *   engine --map by uid--> peer --> lane --> transport endpoint        a lane is one connection with its wire-up state;
  *          --lanes-------> lanes without a peer (accepted, unproved)   a peer has one lane, replaced when both dial;
- *                                                                      peers that keep packets may have more (link_rails.c)
+ *                                                                      peers that keep packets may have more (flow/rails.c)
  *
  * Ownership: the engine owns peers and lanes. A peer ends in link_peer_end() exactly once and is freed when no reference
  * is left, at the end of a progress call (never while upcalls run). All of it belongs to the worker's thread, except
@@ -99,7 +99,7 @@ struct link_lane {
     link_handshake_t *hs;
     link_handshake_t *welcome; /* datagrams, accepted: repeats WELCOME until the peer has shown that it got it */
     list_link_t link;          /* in engine->lanes while without a peer, in engine->costly if it is that */
-    link_lane_t *next;         /* of the same peer, see link_rails.c */
+    link_lane_t *next;         /* of the same peer, see flow/rails.c */
     uint32_t remote_connection;
     uint32_t under_way, under_way_bytes; /* kept packets: sent over it, neither arrived nor lost; their payload. And
                                             transfers of devices */
@@ -205,7 +205,7 @@ struct link_engine {
     unsigned rails; /* lanes that a peer with bulk data gets: link.rails, or more because of several devices */
     map_t peers;
     list_link_t lanes;
-    list_link_t closing;      /* VBN_CLOSE_FLUSH: waiting for acks; to be looked at in this round (link_close.c) */
+    list_link_t closing;      /* VBN_CLOSE_FLUSH: waiting for acks; to be looked at in this round (peer/close.c) */
     list_link_t closing_seen; /* looked at, nothing can be done before something happens */
     list_link_t ending;       /* to be ended in the next progress, or as soon as its process copies nothing any more */
     list_link_t dead;         /* to be freed after this progress */
@@ -297,7 +297,7 @@ static inline void link_peer_listen(vbn_peer_t *peer)
 void link_peer_to_ending(vbn_peer_t *peer); /* out of the map; it ends in the next progress */
 void link_peer_end_later(vbn_peer_t *peer, vbn_status_t status, const char *text);
 
-/* -------------------------------------------------------------------------------------- link_peer.c */
+/* -------------------------------------------------------------------------------------- peer/peer.c */
 
 /* Ends a peer: everything pending completes with status, upper layer and user are told, the lane goes. Only within
  * progress. counted: a loss, not an orderly end. */
@@ -310,7 +310,7 @@ void link_peer_kill(vbn_peer_t *peer); /* a peer that nobody has seen: no upcall
 void link_peer_reap(link_engine_t *engine);
 void link_peer_run_imports(vbn_peer_t *peer); /* READY: starts the imports that waited */
 
-/* -------------------------------------------------------------------------------------- link_lane.c */
+/* -------------------------------------------------------------------------------------- lane/lane.c */
 
 static inline const tl_ops_t *link_lane_ops(const link_lane_t *lane)
 {
@@ -347,7 +347,7 @@ void link_lane_uncount_costly(link_lane_t *lane);
 /* No lane works: the peer resumes, or is lost. */
 void link_peer_broke(vbn_peer_t *peer, vbn_status_t status, const char *text);
 
-/* ----------------------------------------------------------------------------------- link_control.c */
+/* ----------------------------------------------------------------------------------- lane/control.c */
 
 void link_control_send(link_lane_t *lane, link_type_t type, const void *body, size_t body_bytes);
 void link_control_retry(wheel_timer_t *timer);
@@ -360,13 +360,13 @@ void link_wireup_resume(link_lane_t *lane); /* the transport has room again */
 /* Datagrams: a wire-up packet that repeats an earlier one is answered as that was, one that fits nothing is ignored. */
 bool link_wireup_repeated(link_lane_t *lane, const link_header_t *header, const uint8_t *body, size_t body_bytes);
 
-/* ------------------------------------------------------------------------------------ link_wireup.c */
+/* ------------------------------------------------------------------------------------ lane/wireup.c */
 
 vbn_status_t link_wireup_start(link_lane_t *lane, uint64_t target_uid);
 void link_wireup_rx(link_lane_t *lane, const link_header_t *header, const uint8_t *body, size_t body_bytes);
 void link_lane_check_ready(link_lane_t *lane);
 
-/* ----------------------------------------------------------------------------------- link_connect.c */
+/* ----------------------------------------------------------------------------------- peer/connect.c */
 
 vbn_status_t link_dial(link_engine_t *engine, const link_address_t *address, unsigned transport, vbn_peer_t *peer);
 /* Dials a dormant peer. A failure ends it, not before the next progress. */
@@ -377,7 +377,7 @@ vbn_status_t link_dial_more(vbn_peer_t *peer, const link_address_t *address, uns
 void link_self_accept(link_lane_t *lane);
 void link_self_end(vbn_peer_t *peer);
 
-/* ------------------------------------------------------------------------------------ link_redial.c */
+/* ------------------------------------------------------------------------------------ lane/redial.c */
 
 /* The address of a new peer, in case its connection has to be dialled again. */
 vbn_status_t link_redial_keep(link_lane_t *lane, const link_blob_t *address);
@@ -385,7 +385,7 @@ vbn_status_t link_redial_keep(link_lane_t *lane, const link_blob_t *address);
 bool link_redial_begin(link_lane_t *lane, vbn_status_t status, const char *text);
 void link_redial(link_lane_t *lane); /* the timer; the peer may have ended afterwards */
 
-/* ------------------------------------------------------------------------------------- link_rails.c */
+/* ------------------------------------------------------------------------------------- flow/rails.c */
 
 /* The lane for a packet; NULL: none can take it now. The peer has at least one. */
 link_lane_t *link_rails_choose(const vbn_peer_t *peer, const link_node_t *node);
@@ -406,18 +406,18 @@ void link_rails_drop(link_lane_t *lane);
 void link_rails_drop_step(vbn_peer_t *peer);
 void link_rails_rx_drop(link_lane_t *lane);
 
-/* ----------------------------------------------------------------------------------- link_promote.c */
+/* ----------------------------------------------------------------------------------- flow/promote.c */
 
 void link_promote_look(vbn_peer_t *peer); /* opens a lane if the peer is worth it; only within progress */
 /* The answer to a proved PROOF that adds a lane: the peer, with the lane; NULL: refused. */
 vbn_peer_t *link_rails_accept(link_lane_t *lane, uint64_t session);
 
-/* ------------------------------------------------------------------------------------ link_native.c */
+/* ------------------------------------------------------------------------------------ flow/native.c */
 
 void link_native_done(tl_ep_t *ep, void *cookie);
 void link_native_lost(const link_lane_t *lane); /* its endpoint is gone */
 
-/* ------------------------------------------------------------------------------------ link_resume.c */
+/* ------------------------------------------------------------------------------------ lane/resume.c */
 
 /* The lane is gone. false: the peer cannot resume. Operations may complete, so it may have ended afterwards. */
 bool link_resume_begin(vbn_peer_t *peer, const char *text);
@@ -428,7 +428,7 @@ uint64_t link_resume_next(const link_arq_t *arq);
 vbn_peer_t *link_resume_accept(link_lane_t *lane, uint64_t session, uint32_t ack);
 void link_resume_done(vbn_peer_t *peer); /* the new lane is ready */
 
-/* --------------------------------------------------------------- link_send.c, link_rx.c, link_close.c */
+/* --------------------------------------------------------------- flow/send.c, flow/rx.c, peer/close.c */
 
 /* A transport took a packet neither now nor for later: too large for it, the peer ends; else ep_error follows. */
 void link_refused(vbn_peer_t *peer, vbn_status_t status);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * link_life.c - peers over lanes that keep packets: what silence means, who is asked, when a peer counts as dead.
+ * life.c - peers over lanes that keep packets: what silence means, who is asked, when a peer counts as dead.
  *
  * A program may compute for as long as it likes, so its silence is no evidence. Over a connection the kernel or the device
  * answers for the host and fails the connection when nobody does (tl_ops_t.probe makes it look): here nobody is given up for
@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#include "link/link_pace.h"
+#include "link/flow/pace.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 /* without any answer, before a peer may count as lost; its process is asked from the second on */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * link_close.c - dropping references and closing connections.
+ * close.c - dropping references and closing connections.
  *
  * FLUSH: the peer moves to engine->closing; once the upper layer is quiet, the queue is empty and all is acknowledged, it
  * gets CLOSE and the transport delivers that in the background. link.close_timeout bounds all of it.

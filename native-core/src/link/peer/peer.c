@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * link_peer.c - life and death of a peer object, its queries, imports of its memory. */
+ * peer.c - life and death of a peer object, its queries, imports of its memory. */
 #include "link/link_private.h"
 
 #include <stdio.h>

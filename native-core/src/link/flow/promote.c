@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * link_promote.c - when a peer gets one lane more: rails for bulk data (link.rails), and a lane over a costly transport
+ * promote.c - when a peer gets one lane more: rails for bulk data (link.rails), and a lane over a costly transport
  * once it has earned one (link.promote_after messages, or one-sided operations; with no other lane beside it, a second),
  * within link.promoted_max for the worker.
  * When all are given away, the least recently used one that is idle is dropped; its peer goes on over its other lanes.
@@ -96,7 +96,7 @@ static bool promotion_due(const vbn_peer_t *peer)
            (peer->one_sided || (int32_t)(peer->tx_next + peer->rx_next - peer->arq->promote_at) >= 0);
 }
 
-/* Devices carry out operations only where the connection that they may break is not the peer's last lane (link_native.c):
+/* Devices carry out operations only where the connection that they may break is not the peer's last lane (flow/native.c):
  * with nothing else beside it, the peer gets another one. */
 static bool spare_due(const vbn_peer_t *peer)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * link_control.c - wire-up packets on their way: sent, over datagrams repeated until answered and answered when repeated;
+ * control.c - wire-up packets on their way: sent, over datagrams repeated until answered and answered when repeated;
  * and refusals. */
 #include "link/link_private.h"
 

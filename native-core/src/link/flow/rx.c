@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * link_rx.c - upcalls of the transports: packets in, room again, endpoints that come and go. Everything in a header
+ * rx.c - upcalls of the transports: packets in, room again, endpoints that come and go. Everything in a header
  * comes from outside and is checked before use; what is wrong ends that peer only. */
 #include "link/link_private.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * link_resume.c - a connection broke while both workers may live: it is opened again within link.resume_timeout, over the
+ * resume.c - a connection broke while both workers may live: it is opened again within link.resume_timeout, over the
  * same or another transport, and what was not acknowledged is sent again.
  *
  *   the side that had dialled                    the other side

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * link_flush.c - waiting until the peer's link layer has received everything sent so far. */
+ * flush.c - waiting until the peer's link layer has received everything sent so far. */
 #include "link/link_private.h"
 
 static bool acknowledged(const vbn_peer_t *peer)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * link_kept_rx.c - the receiver's side of packets that their sender keeps until they are acknowledged, over datagrams and
+ * kept_rx.c - the receiver's side of packets that their sender keeps until they are acknowledged, over datagrams and
  * over connections that resume: duplicates dropped, early packets held, acks.
  *
  * An ack goes at once when a packet came early or twice, when the sender asks, and after ACK_EVERY packets; else with the

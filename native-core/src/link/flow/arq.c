@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * link_arq.c - the sender's side of reliability in software: what is in flight and when it counts as lost; how long it
- * waits and how much may be in flight is link_pace.h's. A packet is lost when several that the same lane took later have
+ * arq.c - the sender's side of reliability in software: what is in flight and when it counts as lost; how long it
+ * waits and how much may be in flight is flow/pace.h's. A packet is lost when several that the same lane took later have
  * arrived (as many more than DUP_THRESHOLD as were seen to overtake) and at the time-out.
  * Over a connection nothing is lost while it lives. Window and times are the peer's; which of its lanes takes a packet is
- * link_rails.c's, what a peer's silence means link_life.c's.
+ * flow/rails.c's, what a peer's silence means flow/life.c's.
  *
  * One timer per peer serves retransmission, delayed acks and keep-alive: it is armed for the nearest of them, never
  * moved later, and looks again when it fires. */
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/endian.h"
-#include "link/link_pace.h"
+#include "link/flow/pace.h"
 
 #define NS_PER_US UINT64_C(1000)
 #define DUP_THRESHOLD 3u

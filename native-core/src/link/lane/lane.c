@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * link_lane.c - life of a lane: made, bound to its peer, broken, freed. */
+ * lane.c - life of a lane: made, bound to its peer, broken, freed. */
 #include "link/link_private.h"
 
 #include <stdio.h>

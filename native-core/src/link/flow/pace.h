@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * link_pace.h - how long the sender of datagrams waits and how much it may have in flight; arithmetic on link_arq_t.
+ * pace.h - how long the sender of datagrams waits and how much it may have in flight; arithmetic on link_arq_t.
  * Time-outs as RFC 6298 (no sample from a packet sent twice, doubled at each time-out, here with a floor and a ceiling for
  * networks inside a cluster). The congestion window, in packets, grows by one per ack below ssthresh, by one per window
  * above, halves at a loss, and starts again at LINK_CWND_MIN after a time-out (RFC 5681).
- * In a header because link_arq.c asks for each packet. */
+ * In a header because flow/arq.c asks for each packet. */
 #ifndef VBN_LINK_PACE_H
 #define VBN_LINK_PACE_H
 

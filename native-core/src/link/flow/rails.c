@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * link_rails.c - a peer's lanes where there may be several: which of them takes a packet, one lost, one dropped.
+ * rails.c - a peer's lanes where there may be several: which of them takes a packet, one lost, one dropped.
  *
  *   peer->lane --next--> lane --next--> ...   best first; lanes in wire-up stand behind the ready ones (R1)
  *

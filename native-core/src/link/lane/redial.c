@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * link_redial.c - a connection of a new peer that ends before WELCOME is dialled again, over the next transport that reaches
+ * redial.c - a connection of a new peer that ends before WELCOME is dialled again, over the next transport that reaches
  * the peer or the same one, until link.wireup_timeout has passed since link_connect: the peer may have had too many
  * connections at that moment, or no descriptor left. Transports over which nobody answers are left out, and when none is
  * left the peer is lost; so it is at once when it refuses with a reason.

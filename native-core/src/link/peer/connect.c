@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * link_connect.c - from an address to a peer that connects. */
+ * connect.c - from an address to a peer that connects. */
 #include "link/link_private.h"
 
 #include <stdio.h>

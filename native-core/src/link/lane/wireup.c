@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * link_wireup.c - the handshake of a lane, and which lane a peer keeps.
+ * wireup.c - the handshake of a lane, and which lane a peer keeps.
  *
  *   initiator                      responder
  *   WAIT_CHALLENGE --HELLO-------> WAIT_HELLO
@@ -11,7 +11,7 @@
  * both dial, the lane of the smaller uid stays: that side answers PROOF of the other with REJECT(duplicate), the other
  * side drops its own lane when it accepts. Epochs tell a redial (newer than what made the lane in use: the old lane is
  * dead) from a duplicate that was on its way. A connection of a new peer that ends before WELCOME is dialled again
- * (link_redial.c). A lane that joins those of a peer (its PROOF says so) decides nothing, and
+ * (lane/redial.c). A lane that joins those of a peer (its PROOF says so) decides nothing, and
  * when its wire-up fails the peer does not notice. */
 #include "link/link_private.h"
 

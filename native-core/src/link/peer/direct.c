@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * link_direct.c - bulk data past the packets, where the peer's transport offers it. */
+ * direct.c - bulk data past the packets, where the peer's transport offers it. */
 #include "link/link_private.h"
 
 bool link_direct(const vbn_peer_t *peer, tl_direct_t *direct_p)

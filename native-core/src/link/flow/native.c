@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * link_native.c - transfers that devices carry out, over the lanes of a peer that have such a device at both ends.
+ * native.c - transfers that devices carry out, over the lanes of a peer that have such a device at both ends.
  *
  * Nothing of them is kept: those under way over a lane that goes end with an error, and whoever asked for them does it in
  * another way. A lane that is to be dropped waits for them (lane->under_way). Because the peer's device ends the connection

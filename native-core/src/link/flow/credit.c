@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * link_credit.c - window, cumulative acks and what waits for them.
+ * credit.c - window, cumulative acks and what waits for them.
  *
  * A side may have `window` DATA packets unacknowledged (the smaller of both sides' link.window). Every packet carries an
  * ack; a side that owes more than window/4 sends an ACK at once, so a sender that stops for credits always gets some.
  * Fewer owed acks are sent only with other packets or when the peer asks (LINK_FLAG_ACK_NOW: flush, close), so an idle
- * connection needs no timer and wakes nobody. ACKs need no credit. Over datagrams link_arq.c does all this. */
+ * connection needs no timer and wakes nobody. ACKs need no credit. Over datagrams flow/arq.c does all this. */
 #include "link/link_private.h"
 
 void link_flush_complete(vbn_peer_t *peer)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * link_send.c - the way of a packet out: at once when credits and room are there and nothing waits, else in order
+ * send.c - the way of a packet out: at once when credits and room are there and nothing waits, else in order
  * through the queue. No malloc once the node pool has grown, no system call of its own. */
 #include "link/link_private.h"
 
