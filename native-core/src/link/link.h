@@ -2,7 +2,7 @@
  * link.h - one link per peer: choice of transport, wire-up with version and mutual authentication, order, credits,
  * pending queue, peer death. The layer above sends packets of any kind and never sees "busy".
  *
- * struct vbn_peer is the link's peer object (link_private.h). States:
+ * struct vbn_peer is the link's peer object (peer/record.h). States:
  *
  *   NEW --connect--> OPENING --HELLO/CHALLENGE/PROOF--> READY --close--> CLOSING --> gone
  *                       \__________ error __________________/--> LOST (until the last reference is dropped)

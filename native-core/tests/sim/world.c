@@ -6,7 +6,7 @@
  * same pair. W2 every operation completes exactly once. W3 when a flush succeeds all messages before it have arrived.
  * W4 a get after a put reads what was put. W5 where the faults are only loss, delay and short partitions, and nobody
  * disconnects, no peer is lost and everything arrives. W6 everything ends within a virtual deadline, and nothing is left behind.
- * W7 what the link counts is so (link_arq.h A1 to A4), at any time. */
+ * W7 what the link counts is so (link/flow/record.h A1 to A4), at any time. */
 #include "world_private.h"
 
 #include <stdio.h>

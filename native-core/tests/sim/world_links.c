@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * world_links.c - the link layer's own counts against what its lists hold (W7; link_arq.h, link/flow/rails.c). */
+ * world_links.c - the link layer's own counts against what its lists hold (W7; link/flow/record.h, link/flow/rails.c). */
 #include "world_private.h"
 
 static bool on_its_way(const link_node_t *node)
