@@ -12,7 +12,7 @@ import sys
 
 PAGE = "docs/peer-lost.md"
 ENDERS = ("link_peer_end", "link_peer_end_later", "link_peer_broke", "link_lane_broke", "link_lane_fail", "link_fail",
-          "link_rails_lose", "proto_blame", "shm_ep_fail", "tcp_ep_fail", "rc_ep_fail",
+          "link_lane_lose", "proto_blame", "shm_ep_fail", "tcp_ep_fail", "rc_ep_fail",
           "fail_all")
 DECIDERS = ("link/link_auth.c", "link/lane/wireup.c", "link/link_wire.c", "tl/shm/shm_wireup.c", "tl/verbs/verbs_route.c",
             "proto/proto_wire.c")

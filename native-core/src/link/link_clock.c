@@ -21,10 +21,8 @@ void link_timer_add(link_engine_t *engine, wheel_timer_t *timer, uint64_t delay_
     wheel_add(&engine->wheel, timer, behind + (delay_ns + NS_PER_MS - 1) / NS_PER_MS);
 }
 
-void link_arq_wake_at(link_arq_t *arq, uint64_t due_ns)
+void link_arq_arm(link_arq_t *arq, uint64_t due_ns)
 {
-    if (due_ns == LINK_NEVER || (arq->timer_ns != 0 && arq->timer_ns <= due_ns))
-        return;
     uint64_t now = link_now_ns(arq->peer->engine);
     arq->timer_ns = due_ns > now ? due_ns : now + 1;
     link_timer_add(arq->peer->engine, &arq->timer, arq->timer_ns - now);

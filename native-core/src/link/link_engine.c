@@ -4,7 +4,7 @@
  * Sleep: one epoll descriptor holds the transports' descriptors, the wake eventfd and a timerfd for the next timer.
  * link_engine_wake() always writes the eventfd and only link_engine_arm() reads it, answering VBN_BUSY, so a wake-up
  * between any two calls of the owner's loop leads to one more turn of that loop. */
-#include "link/link_private.h"
+#include "link/peer/peer.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "link/link_private.h"
+#include "link/flow/flow.h"
 #include "tl/sim/sim.h"
 
 #define NS_PER_MS UINT64_C(1000000)

@@ -7,7 +7,7 @@
  *
  * One timer per peer serves retransmission, delayed acks and keep-alive: it is armed for the nearest of them, never
  * moved later, and looks again when it fires. */
-#include "link/link_private.h"
+#include "link/peer/peer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -380,9 +380,9 @@ static void leave_silent(vbn_peer_t *peer)
             node->resend.lane->silent = SILENT_MAX;
     }
     for (link_lane_t *lane = peer->lane; lane != NULL; lane = lane->next) {
-        if (lane->silent < SILENT_MAX || !link_rails_others(peer, lane))
+        if (lane->silent < SILENT_MAX || !link_lane_others(peer, lane))
             continue;
-        link_rails_lose(lane, "no packet sent over this lane arrives");
+        link_lane_lose(lane, "no packet sent over this lane arrives");
         return; /* one is enough for now; operations may have completed */
     }
 }
@@ -425,11 +425,6 @@ static void on_timer(wheel_timer_t *timer)
 }
 
 /* ---------------------------------------------------------------------------------------------- life */
-
-bool link_arq_ack_valid(const vbn_peer_t *peer, uint32_t ack)
-{
-    return ack - peer->tx_acked <= peer->tx_next - peer->tx_acked;
-}
 
 void link_arq_lane_gone(vbn_peer_t *peer, const link_lane_t *lane)
 {

@@ -5,7 +5,7 @@
  * ack; a side that owes more than window/4 sends an ACK at once, so a sender that stops for credits always gets some.
  * Fewer owed acks are sent only with other packets or when the peer asks (LINK_FLAG_ACK_NOW: flush, close), so an idle
  * connection needs no timer and wakes nobody. ACKs need no credit. Over datagrams flow/arq.c does all this. */
-#include "link/link_private.h"
+#include "link/peer/peer.h"
 
 void link_flush_complete(vbn_peer_t *peer)
 {

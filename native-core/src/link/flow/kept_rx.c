@@ -5,7 +5,7 @@
  * An ack goes at once when a packet came early or twice, when the sender asks, and after ACK_EVERY packets; else with the
  * next packet or after ACK_DELAY_NS. Nothing that arrives over datagrams ends a peer except a proved peer's CLOSE: a wrong
  * packet may be late, doubled or damaged, so it is counted and dropped. */
-#include "link/link_private.h"
+#include "link/peer/peer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -140,7 +140,7 @@ static void linger(link_lane_t *lane)
     wheel_timer_init(&hs->retry, lingered);
     wheel_timer_init(&hs->timer, lingered);
     link_timer_add(engine, &hs->timer, LINGER_NS);
-    link_rails_unlink(lane);
+    link_lane_unlink(lane);
     link_lane_uncount_costly(lane);
     lane->hs = hs;
     lane->state = LANE_LINGERS;
@@ -329,15 +329,6 @@ void *link_kept_sink(link_lane_t *lane, const link_header_t *header, const void 
     lane->placing = place != NULL;
     peer->arq->placing = (uint8_t)(peer->arq->placing + lane->placing);
     return place;
-}
-
-bool link_kept_placed(link_lane_t *lane)
-{
-    bool placed = lane->placing;
-    lane->placing = false;
-    if (placed && lane->peer != NULL && lane->peer->arq != NULL)
-        lane->peer->arq->placing--;
-    return placed;
 }
 
 void link_kept_rx(link_lane_t *lane, const void *bytes, uint32_t length, const void *payload, uint32_t payload_bytes)

@@ -6,7 +6,7 @@
  * silence while a connection stands. Over datagrams the peer's process answers without its program (probe, alive): only when
  * that is silent as well, for link.peer_timeout and QUESTIONS_MIN questions, the peer is lost.
  * A peer naps when its process answers and its program does not: then packets are not sent again, and questions get rare. */
-#include "link/link_private.h"
+#include "link/peer/peer.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
  * Nothing of them is kept: those under way over a lane that goes end with an error, and whoever asked for them does it in
  * another way. A lane that is to be dropped waits for them (lane->under_way). Because the peer's device ends the connection
  * when it refuses an access, lanes are used only as long as the loss of all that are used is not the loss of the peer. */
-#include "link/link_private.h"
+#include "link/peer/peer.h"
 
 #define COST_DROPPING (UINT64_C(1) << 48) /* what is under way ends over such a lane, nothing begins */
 

@@ -4,7 +4,7 @@
  * within link.promoted_max for the worker.
  * When all are given away, the least recently used one that is idle is dropped; its peer goes on over its other lanes.
  * The side that dialled the peer opens lanes; either side drops them. */
-#include "link/link_private.h"
+#include "link/peer/peer.h"
 
 #define IDLE_NS UINT64_C(1000000000) /* a promoted peer that was heard since is in use */
 
@@ -16,7 +16,7 @@ static link_lane_t *least_used(link_engine_t *engine)
     uint64_t now = link_now_ns(engine);
     list_for_each(link, &engine->costly) {
         link_lane_t *lane = container_of(link, link_lane_t, link);
-        if (lane->dropping || lane->hs != NULL || !link_rails_others(lane->peer, lane) ||
+        if (lane->dropping || lane->hs != NULL || !link_lane_others(lane->peer, lane) ||
             now - lane->peer->arq->heard_ns < IDLE_NS)
             continue;
         if (oldest == NULL || lane->peer->arq->heard_ns < oldest->peer->arq->heard_ns)
@@ -70,11 +70,11 @@ static int choose_rail(const vbn_peer_t *peer, const link_address_t *address)
     if (peer->lane->costly && !has_room(peer->engine))
         return -1;
     for (unsigned i = 0; i < peer->engine->transport_count; i++) {
-        unsigned count = link_rails_count(peer, (int)i);
+        unsigned count = link_lane_count(peer, (int)i);
         if (link_is_costly(peer->engine, i) != peer->lane->costly || (is_datagram(peer->engine, i) && count > 0) ||
             !fits(peer, address, i))
             continue;
-        if (best < 0 || count < link_rails_count(peer, best))
+        if (best < 0 || count < link_lane_count(peer, best))
             best = (int)i;
     }
     return best;
@@ -85,7 +85,7 @@ static int choose_costly(const vbn_peer_t *peer, const link_address_t *address)
     int best = -1;
     for (unsigned i = 0; i < peer->engine->transport_count; i++)
         if (link_is_costly(peer->engine, i) && fits(peer, address, i) &&
-            (best < 0 || link_rails_count(peer, (int)i) < link_rails_count(peer, best)))
+            (best < 0 || link_lane_count(peer, (int)i) < link_lane_count(peer, best)))
             best = (int)i;
     return best;
 }
@@ -116,7 +116,7 @@ static bool rail_due(const vbn_peer_t *peer)
 static void open_lane(vbn_peer_t *peer, const link_address_t *address, int transport)
 {
     if (transport < 0 || link_dial_more(peer, address, (unsigned)transport) < 0)
-        link_rails_later(peer);
+        link_lane_later(peer);
 }
 
 void link_promote_look(vbn_peer_t *peer)
@@ -140,7 +140,7 @@ void link_promote_look(vbn_peer_t *peer)
     else if (rail_due(peer))
         open_lane(peer, &address, choose_rail(peer, &address));
     else
-        link_rails_later(peer);
+        link_lane_later(peer);
 }
 
 void link_promote(vbn_peer_t *peer)
@@ -154,9 +154,9 @@ void link_promote(vbn_peer_t *peer)
 static void replace_datagram(vbn_peer_t *peer, unsigned transport)
 {
     for (link_lane_t *lane = peer->lane; lane != NULL; lane = lane->next) {
-        if (lane->transport != transport || !lane->datagram || !link_rails_others(peer, lane))
+        if (lane->transport != transport || !lane->datagram || !link_lane_others(peer, lane))
             continue;
-        link_rails_lose(lane, "the peer opened another lane instead");
+        link_lane_lose(lane, "the peer opened another lane instead");
         return;
     }
 }
@@ -179,11 +179,11 @@ vbn_peer_t *link_rails_accept(link_lane_t *lane, uint64_t session)
         link_control_reject(lane, LINK_REASON_GONE);
         return NULL;
     }
-    if (link_rails_count(peer, -1) >= LINK_LANES_MAX ||
+    if (link_lane_count(peer, -1) >= LINK_LANES_MAX ||
         (link_is_costly(engine, lane->transport) && !make_room(engine))) {
         link_control_reject(lane, LINK_REASON_LIMIT);
         return NULL;
     }
-    link_rails_add(lane, peer);
+    link_lane_join(lane, peer);
     return peer;
 }

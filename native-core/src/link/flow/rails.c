@@ -9,7 +9,7 @@
  * packet of its sender over it, and is sent when nothing is under way over it. R4 while a connection stands packets take no
  * datagrams, also when it is full: a program that computes acknowledges nothing, so what went by datagrams would be sent
  * again, and again over the connection. */
-#include "link/link_private.h"
+#include "link/peer/peer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -90,14 +90,6 @@ static link_lane_t *cheapest(const vbn_peer_t *peer, const link_node_t *node, bo
     return best;
 }
 
-static void stop_dropping(link_lane_t *lane)
-{
-    link_arq_t *arq = lane->peer->arq;
-    lane->dropping = lane->drop_sent = false;
-    if (arq != NULL) /* else the peer ends */
-        arq->dropping--;
-}
-
 link_lane_t *link_rails_choose(const vbn_peer_t *peer, const link_node_t *node)
 {
     link_lane_t *lane = peer->lane;
@@ -105,7 +97,7 @@ link_lane_t *link_rails_choose(const vbn_peer_t *peer, const link_node_t *node)
         if (lane->hs != NULL || lane->blocked || !has_room(peer, lane))
             return NULL;
         if (lane->dropping) /* the others broke meanwhile */
-            stop_dropping(lane);
+            link_lane_stop_dropping(lane);
         return lane;
     }
     lane = cheapest(peer, node, false);
@@ -116,13 +108,13 @@ link_lane_t *link_rails_choose(const vbn_peer_t *peer, const link_node_t *node)
             return NULL; /* waits for that one */
     lane = cheapest(peer, node, true);
     if (lane != NULL)
-        stop_dropping(lane);
+        link_lane_stop_dropping(lane);
     return lane;
 }
 
 /* ------------------------------------------------------------------------------------------------ chain */
 
-bool link_rails_others(const vbn_peer_t *peer, const link_lane_t *lane)
+bool link_lane_others(const vbn_peer_t *peer, const link_lane_t *lane)
 {
     for (const link_lane_t *other = peer->lane; other != NULL; other = other->next)
         if (other != lane && other->hs == NULL && other->welcome == NULL)
@@ -130,7 +122,7 @@ bool link_rails_others(const vbn_peer_t *peer, const link_lane_t *lane)
     return false;
 }
 
-unsigned link_rails_count(const vbn_peer_t *peer, int transport)
+unsigned link_lane_count(const vbn_peer_t *peer, int transport)
 {
     unsigned count = 0;
     for (const link_lane_t *lane = peer->lane; lane != NULL; lane = lane->next)
@@ -144,7 +136,7 @@ static void head_changed(vbn_peer_t *peer)
         peer->transport = peer->lane->transport;
 }
 
-void link_rails_unlink(link_lane_t *lane)
+void link_lane_unlink(link_lane_t *lane)
 {
     vbn_peer_t *peer = lane->peer;
     link_lane_t **at = &peer->lane;
@@ -154,7 +146,7 @@ void link_rails_unlink(link_lane_t *lane)
         *at = lane->next;
     lane->next = NULL;
     if (lane->dropping)
-        stop_dropping(lane);
+        link_lane_stop_dropping(lane);
     (void)link_kept_placed(lane);
     if (peer->arq != NULL && peer->arq->heard_over == lane)
         peer->arq->heard_over = NULL;
@@ -180,7 +172,7 @@ static void insert(vbn_peer_t *peer, link_lane_t *lane)
     head_changed(peer);
 }
 
-void link_rails_add(link_lane_t *lane, vbn_peer_t *peer)
+void link_lane_join(link_lane_t *lane, vbn_peer_t *peer)
 {
     list_remove(&lane->link);
     link_lane_stranger_gone(lane);
@@ -191,18 +183,18 @@ void link_rails_add(link_lane_t *lane, vbn_peer_t *peer)
 void link_rails_ready(link_lane_t *lane)
 {
     vbn_peer_t *peer = lane->peer;
-    link_rails_unlink(lane);
+    link_lane_unlink(lane);
     insert(peer, lane);
     peer->arq->attempts = 0;
     counter_add(peer->engine->params.counters, COUNTER_LANES_ADDED, 1);
     LOG_PEER(peer->engine->params.log, VBN_LOG_INFO, peer->uid, "peer %016llx has one lane more, over %s (%u now)",
-             (unsigned long long)peer->uid, link_lane_name(lane), link_rails_count(peer, -1));
+             (unsigned long long)peer->uid, link_lane_name(lane), link_lane_count(peer, -1));
     if (lane->datagram && lane->initiator)
         link_send_ack_over(peer, lane, 0); /* shows the responder that WELCOME arrived */
     link_drain(peer);
 }
 
-void link_rails_later(vbn_peer_t *peer)
+void link_lane_later(vbn_peer_t *peer)
 {
     link_arq_t *arq = peer->arq;
     unsigned doublings = arq->attempts < REDIAL_DOUBLINGS ? arq->attempts : REDIAL_DOUBLINGS;
@@ -223,7 +215,7 @@ static void go_on_without(vbn_peer_t *peer, const link_lane_t *lane)
         link_drain(peer);
 }
 
-void link_rails_lose(link_lane_t *lane, const char *text)
+void link_lane_lose(link_lane_t *lane, const char *text)
 {
     vbn_peer_t *peer = lane->peer;
     link_engine_t *engine = lane->engine;
@@ -237,17 +229,17 @@ void link_rails_lose(link_lane_t *lane, const char *text)
                  (unsigned long long)peer->uid, link_lane_name(lane), text);
     if (!expected)
         counter_add(engine->params.counters, COUNTER_LANES_LOST, 1);
-    link_rails_later(peer);
-    link_rails_unlink(lane);
+    link_lane_later(peer);
+    link_lane_unlink(lane);
     link_lane_free(lane, VBN_CLOSE_NOW);
     go_on_without(peer, lane);
 }
 
-void link_rails_free(vbn_peer_t *peer, vbn_close_mode_t mode)
+void link_lanes_free(vbn_peer_t *peer, vbn_close_mode_t mode)
 {
     while (peer->lane != NULL) {
         link_lane_t *lane = peer->lane;
-        link_rails_unlink(lane);
+        link_lane_unlink(lane);
         link_lane_free(lane, mode);
     }
 }
@@ -272,12 +264,12 @@ static void send_drop(vbn_peer_t *peer, link_lane_t *lane)
 static void end_drop(link_lane_t *lane)
 {
     vbn_peer_t *peer = lane->peer;
-    if (!link_rails_others(peer, lane)) { /* the other one broke meanwhile */
+    if (!link_lane_others(peer, lane)) { /* the other one broke meanwhile */
         link_lane_broke(lane, VBN_ERR_PEER_LOST, "the last lane broke while the one before it was being dropped");
         return;
     }
     counter_add(peer->engine->params.counters, COUNTER_LANES_DROPPED, 1);
-    link_rails_unlink(lane);
+    link_lane_unlink(lane);
     link_lane_free(lane, VBN_CLOSE_FLUSH);
     go_on_without(peer, lane);
 }
@@ -306,7 +298,7 @@ void link_rails_drop_step(vbn_peer_t *peer)
 
 void link_rails_drop(link_lane_t *lane)
 {
-    if (lane->dropping || !link_rails_others(lane->peer, lane))
+    if (lane->dropping || !link_lane_others(lane->peer, lane))
         return;
     lane->dropping = true;
     lane->peer->arq->dropping++;
@@ -315,7 +307,7 @@ void link_rails_drop(link_lane_t *lane)
 
 void link_rails_rx_drop(link_lane_t *lane)
 {
-    if (!link_rails_others(lane->peer, lane))
+    if (!link_lane_others(lane->peer, lane))
         return; /* this side has no other: the peer uses it again when it notices */
     lane->drop_heard = true;
     if (lane->dropping)

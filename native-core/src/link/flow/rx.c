@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * rx.c - upcalls of the transports: packets in, room again, endpoints that come and go. Everything in a header
  * comes from outside and is checked before use; what is wrong ends that peer only. */
-#include "link/link_private.h"
+#include "link/peer/peer.h"
 
 #define STRANGERS_MAX 4096u /* lanes over datagrams whose peer has not proved the key */
 

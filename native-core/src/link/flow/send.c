@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * send.c - the way of a packet out: at once when credits and room are there and nothing waits, else in order
  * through the queue. No malloc once the node pool has grown, no system call of its own. */
-#include "link/link_private.h"
+#include "link/peer/peer.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * control.c - wire-up packets on their way: sent, over datagrams repeated until answered and answered when repeated;
  * and refusals. */
-#include "link/link_private.h"
+#include "link/peer/peer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,8 +144,8 @@ void link_control_refuse(link_lane_t *lane, vbn_status_t status, link_reason_t r
         link_lane_drop(lane, VBN_CLOSE_NOW);
     else
         link_control_reject(lane, reason);
-    if (peer != NULL && link_rails_others(peer, lane))
-        link_rails_lose(lane, text);
+    if (peer != NULL && link_lane_others(peer, lane))
+        link_lane_lose(lane, text);
     else if (peer != NULL)
         link_peer_end(peer, status, text, true);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * lane.c - life of a lane: made, bound to its peer, broken, freed. */
-#include "link/link_private.h"
+#include "link/peer/peer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,8 +162,8 @@ void link_peer_broke(vbn_peer_t *peer, vbn_status_t status, const char *text)
 
 void link_lane_broke(link_lane_t *lane, vbn_status_t status, const char *text)
 {
-    if (lane->peer != NULL && link_rails_others(lane->peer, lane))
-        link_rails_lose(lane, text);
+    if (lane->peer != NULL && link_lane_others(lane->peer, lane))
+        link_lane_lose(lane, text);
     else if (link_redial_begin(lane, status, text))
         return;
     else if (lane->peer == NULL || lane->peer->lane != lane || !link_resume_begin(lane->peer, text))
@@ -179,8 +179,8 @@ void link_lane_fail(link_lane_t *lane, vbn_status_t status, const char *text)
         link_lane_free(lane, VBN_CLOSE_NOW);
         return;
     }
-    if (link_rails_others(peer, lane))
-        link_rails_lose(lane, text);
+    if (link_lane_others(peer, lane))
+        link_lane_lose(lane, text);
     else
         link_peer_end(peer, status, text, true);
 }
@@ -197,7 +197,7 @@ const tl_caps_t *link_lane_shown_caps(const link_lane_t *lane)
 void link_lane_bind(link_lane_t *lane, vbn_peer_t *peer, uint64_t epoch)
 {
     if (peer->lane != NULL && peer->lane != lane)
-        link_rails_free(peer, VBN_CLOSE_NOW);
+        link_lanes_free(peer, VBN_CLOSE_NOW);
     list_remove(&lane->link);
     link_lane_stranger_gone(lane);
     lane->peer = peer;

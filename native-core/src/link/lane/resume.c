@@ -12,7 +12,7 @@
  *
  * The session is the epoch of the first WELCOME; like everything in PROOF and WELCOME it is covered by the mac. While a
  * peer resumes its lane is NULL or has no WELCOME yet, so nothing is sent; operations wait. */
-#include "link/link_private.h"
+#include "link/peer/peer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +69,7 @@ bool link_resume_begin(vbn_peer_t *peer, const char *text)
                  (unsigned long long)peer->uid, peer->engine->transports[peer->transport].name, text,
                  (unsigned long long)(limit / NS_PER_MS));
     }
-    link_rails_free(peer, VBN_CLOSE_NOW);
+    link_lanes_free(peer, VBN_CLOSE_NOW);
     link_arq_lane_gone(peer, NULL); /* completes operations: the peer may have ended */
     if (peer->arq != NULL)
         redial_later(arq);
@@ -116,7 +116,7 @@ static void redial(vbn_peer_t *peer)
     if (transport >= 0 && link_dial(peer->engine, &address, (unsigned)transport, peer) < 0) {
         LOG_PEER(peer->engine->params.log, VBN_LOG_DEBUG, peer->uid, "resuming over %s: %s",
                  peer->engine->transports[transport].name, err_text());
-        link_rails_free(peer, VBN_CLOSE_NOW);
+        link_lanes_free(peer, VBN_CLOSE_NOW);
     }
     /* An attempt leaves time for the others. */
     if (peer->lane != NULL) {
@@ -144,7 +144,7 @@ vbn_peer_t *link_resume_accept(link_lane_t *lane, uint64_t session, uint32_t ack
     vbn_peer_t *peer = map_get(&engine->peers, lane->hs->remote.uid);
     const link_transport_t *transport = &engine->transports[lane->transport];
     if (peer == NULL || !may_resume(peer) || peer->arq->session != session || !lane->kept ||
-        !link_arq_ack_valid(peer, ack) || transport->ops->caps(transport->iface)->packet_max < peer->arq->packet_max)
+        !link_credit_ack_valid(peer, ack) || transport->ops->caps(transport->iface)->packet_max < peer->arq->packet_max)
         return NULL;
     if (!link_resume_begin(peer, "the peer opened the connection again"))
         return NULL;

@@ -13,7 +13,7 @@
  * dead) from a duplicate that was on its way. A connection of a new peer that ends before WELCOME is dialled again
  * (lane/redial.c). A lane that joins those of a peer (its PROOF says so) decides nothing, and
  * when its wire-up fails the peer does not notice. */
-#include "link/link_private.h"
+#include "link/peer/peer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -249,8 +249,8 @@ static void on_welcome(link_lane_t *lane, const uint8_t *body, size_t body_bytes
     else
         status = link_auth_check(lane->engine->key, LINK_ROLE_WELCOME, &lane->hs->transcript, body,
                                  body + LINK_STATE_BYTES);
-    if (status >= 0 &&
-        (state.mode != mode_of(lane) || (state.mode == LINK_MODE_RESUMES && !link_arq_ack_valid(peer, state.expected))))
+    if (status >= 0 && (state.mode != mode_of(lane) ||
+                        (state.mode == LINK_MODE_RESUMES && !link_credit_ack_valid(peer, state.expected))))
         status = err_set(VBN_ERR_PROTOCOL, "WELCOME has a wrong mode or sequence");
     if (status < 0) {
         link_control_refuse(lane, status, LINK_REASON_AUTH);
@@ -296,8 +296,8 @@ static void on_reject(link_lane_t *lane, const uint8_t *body, size_t body_bytes)
         return;
     }
     link_reason_t reason = (link_reason_t)le_get_u16(body);
-    if (lane->hs->adds && lane->peer != NULL && link_rails_others(lane->peer, lane)) {
-        link_rails_lose(lane, "the peer refused the connection");
+    if (lane->hs->adds && lane->peer != NULL && link_lane_others(lane->peer, lane)) {
+        link_lane_lose(lane, "the peer refused the connection");
         return;
     }
     if (reason == LINK_REASON_DUPLICATE && lane->initiator && lane->state == LANE_WAIT_WELCOME) {

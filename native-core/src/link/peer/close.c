@@ -9,7 +9,7 @@
  * A round looks at each closing peer once, and a new one begins only when something has happened (an event of a transport, a
  * timer, link_quiet), so that an idle worker looks at none. Of those for which nothing can be done it looks at LOOKS in
  * one call: with many closing peers events come one by one, and a whole round for each would be quadratic. */
-#include "link/link_private.h"
+#include "link/peer/peer.h"
 
 #define LOOKS 32u
 
@@ -35,7 +35,7 @@ void link_close_announced(vbn_peer_t *peer)
         link_still_copied(peer))
         return;
     say_close(peer); /* transports that need no arq deliver in order, so all that was sent arrives before it */
-    link_rails_free(peer, VBN_CLOSE_FLUSH);
+    link_lanes_free(peer, VBN_CLOSE_FLUSH);
 }
 
 static bool delivered(vbn_peer_t *peer)
@@ -64,7 +64,7 @@ static bool take_leave(vbn_peer_t *peer)
     if (peer->arq == NULL)
         say_close(peer);
     if (!link_still_copied(peer)) /* else link_peer_end waits */
-        link_rails_free(peer, VBN_CLOSE_FLUSH);
+        link_lanes_free(peer, VBN_CLOSE_FLUSH);
     return true;
 }
 

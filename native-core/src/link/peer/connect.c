@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * connect.c - from an address to a peer that connects. */
-#include "link/link_private.h"
+#include "link/peer/peer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,12 +101,12 @@ vbn_status_t link_dial_more(vbn_peer_t *peer, const link_address_t *address, uns
     if (status < 0)
         return status;
     lane->hs->adds = true;
-    link_rails_add(lane, peer);
+    link_lane_join(lane, peer);
     status = t->ops->connect(t->iface, section->bytes, section->length, lane, &lane->ep);
     if (status >= 0)
         return link_wireup_start(lane, peer->uid);
     lane->ep = NULL;
-    link_rails_unlink(lane);
+    link_lane_unlink(lane);
     link_lane_free(lane, VBN_CLOSE_NOW);
     return err_add(status, "one lane more over %s", t->name);
 }

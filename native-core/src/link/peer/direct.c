@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * direct.c - bulk data past the packets, where the peer's transport offers it. */
-#include "link/link_private.h"
+#include "link/peer/peer.h"
 
 bool link_direct(const vbn_peer_t *peer, tl_direct_t *direct_p)
 {

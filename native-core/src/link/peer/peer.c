@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * peer.c - life and death of a peer object, its queries, imports of its memory. */
-#include "link/link_private.h"
+#include "link/peer/peer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ void link_peer_kill(vbn_peer_t *peer)
     forget(peer);
     if (peer->uid == peer->engine->uid)
         link_self_end(peer);
-    link_rails_free(peer, VBN_CLOSE_NOW);
+    link_lanes_free(peer, VBN_CLOSE_NOW);
     list_append(&peer->engine->dead, &peer->work);
 }
 
@@ -159,7 +159,7 @@ static void take_down(vbn_peer_t *peer, vbn_status_t status)
         link_self_end(peer);
     if (peer->arq != NULL)
         link_arq_close(peer, &parked);
-    link_rails_free(peer, flush ? VBN_CLOSE_FLUSH : VBN_CLOSE_NOW);
+    link_lanes_free(peer, flush ? VBN_CLOSE_FLUSH : VBN_CLOSE_NOW);
     finish_list(peer, &parked, VBN_OK);
     finish_list(peer, &peer->inflight, status);
     finish_list(peer, &peer->queue, status);
@@ -302,7 +302,7 @@ size_t link_explain(const vbn_peer_t *peer, char *text, size_t capacity)
     static const char *const names[] = {"connecting", "ready", "closing", "closing", "lost"};
     char why[512];
     link_peer_why(peer, why, sizeof(why));
-    unsigned lanes = link_rails_count(peer, -1);
+    unsigned lanes = link_lane_count(peer, -1);
     const char *tls = peer->lane != NULL && (link_lane_caps(peer->lane)->flags & TL_CAP_TLS) != 0 ? ", TLS 1.3" : "";
     int length;
     if (peer->dormant)
