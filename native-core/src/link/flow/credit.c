@@ -5,7 +5,7 @@
  * ack; a side that owes more than window/4 sends an ACK at once, so a sender that stops for credits always gets some.
  * Fewer owed acks are sent only with other packets or when the peer asks (LINK_FLAG_ACK_NOW: flush, close), so an idle
  * connection needs no timer and wakes nobody. ACKs need no credit. Over datagrams flow/arq.c does all this. */
-#include "link/peer/peer.h"
+#include "link/flow/flow.h"
 
 void link_flush_complete(vbn_peer_t *peer)
 {
@@ -69,4 +69,11 @@ vbn_status_t link_send_ack_over(vbn_peer_t *peer, link_lane_t *lane, unsigned fl
         counter_add(peer->engine->params.counters, COUNTER_ACKS_SENT, 1);
     }
     return status;
+}
+
+void link_rails_ask(vbn_peer_t *peer)
+{
+    for (link_lane_t *lane = peer->lane; lane != NULL; lane = lane->next)
+        if (link_rails_usable(lane) && !lane->drop_sent)
+            link_send_ack_over(peer, lane, LINK_FLAG_ACK_NOW);
 }

@@ -12,6 +12,12 @@ link_lane_t *link_rails_choose(const vbn_peer_t *peer, const link_node_t *node);
 link_lane_t *link_rails_first(const vbn_peer_t *peer);  /* the best one that can send, else NULL */
 link_lane_t *link_rails_answer(const vbn_peer_t *peer); /* that by which the peer was heard, if it can send */
 
+/* An accepted lane over datagrams counts once the peer has used it: WELCOME may be lost. */
+static inline bool link_rails_usable(const link_lane_t *lane)
+{
+    return lane->hs == NULL && !lane->blocked && lane->welcome == NULL;
+}
+
 /* --------------------------------------------------------------------------------------------- held.c */
 
 void link_kept_drop_held(link_arq_t *arq);
@@ -73,6 +79,10 @@ bool link_life_lost(vbn_peer_t *peer, uint64_t now);
 /* Whether a packet, sent over a connection and not acknowledged, is one that the peer would have if that worked: its program
  * has been answering for link.peer_timeout since. */
 bool link_life_missed(const link_arq_t *arq, uint32_t sent_us);
+
+/* ----------------------------------------------------------------------------------------- failover.c */
+
+void link_fail_over(vbn_peer_t *peer, const link_lane_t *lane); /* the lane is gone */
 
 /* --------------------------------------------------------------------------------------------- drop.c */
 

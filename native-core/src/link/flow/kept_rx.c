@@ -5,12 +5,10 @@
  * An ack goes at once when a packet came early or twice, when the sender asks, and after ACK_EVERY packets; else with the
  * next packet or after ACK_DELAY_NS. Nothing that arrives over datagrams ends a peer except a proved peer's CLOSE: a wrong
  * packet may be late, doubled or damaged, so it is counted and dropped. */
-#include "link/peer/peer.h"
+#include "link/flow/flow.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/endian.h"
 
 #define ACK_EVERY 16u
 #define ACK_DELAY_NS UINT64_C(1000000)
@@ -68,30 +66,6 @@ static link_held_t *take_held(vbn_peer_t *peer)
         arq->held = NULL;
     }
     return held;
-}
-
-void link_kept_drop_held(link_arq_t *arq)
-{
-    for (uint32_t i = 0; arq->held != NULL && i < LINK_HELD_MAX; i++)
-        free(arq->held[i]);
-    free(arq->held);
-    arq->held = NULL;
-    arq->held_count = 0;
-}
-
-uint32_t link_kept_sack(const vbn_peer_t *peer, uint8_t *bytes)
-{
-    const link_arq_t *arq = peer->arq;
-    uint32_t words = 0, found = 0;
-    for (uint32_t at = 0; found < arq->held_count && at < LINK_HELD_MAX - 1; at++) {
-        if (arq->held[(peer->rx_next + 1 + at) % LINK_HELD_MAX] == NULL)
-            continue;
-        for (; words <= at / 64; words++)
-            le_put_u64(bytes + 8 * words, 0);
-        bytes[at / 8] |= (uint8_t)(1u << (at % 8));
-        found++;
-    }
-    return 8 * words;
 }
 
 /* No packet is taken from here on, counted from the next one. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * life.c - peers over lanes that keep packets: what silence means, who is asked, when a peer counts as dead.
+ * life.c - silent peers over lanes that keep packets: keep-alive probes to process and program, and death.
  *
  * A program may compute for as long as it likes, so its silence is no evidence. Over a connection the kernel or the device
  * answers for the host and fails the connection when nobody does (tl_ops_t.probe makes it look): here nobody is given up for
  * silence while a connection stands. Over datagrams the peer's process answers without its program (probe, alive): only when
  * that is silent as well, for link.peer_timeout and QUESTIONS_MIN questions, the peer is lost.
  * A peer naps when its process answers and its program does not: then packets are not sent again, and questions get rare. */
-#include "link/peer/peer.h"
+#include "link/flow/flow.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
  * Nothing of them is kept: those under way over a lane that goes end with an error, and whoever asked for them does it in
  * another way. A lane that is to be dropped waits for them (lane->under_way). Because the peer's device ends the connection
  * when it refuses an access, lanes are used only as long as the loss of all that are used is not the loss of the peer. */
-#include "link/peer/peer.h"
+#include "link/flow/flow.h"
 
 #define COST_DROPPING (UINT64_C(1) << 48) /* what is under way ends over such a lane, nothing begins */
 
@@ -142,17 +142,6 @@ void link_ring(vbn_peer_t *peer)
             link_lane_ops(lane)->ring(lane->ep);
 }
 
-static void end(link_node_t *node, vbn_status_t status)
-{
-    link_done_func_t done = node->done;
-    void *arg = node->arg;
-    list_remove(&node->link);
-    node->resend.lane->under_way--;
-    node->resend.lane->under_way_bytes -= node->payload_bytes;
-    mpool_put(&node->peer->engine->nodes, node);
-    done(arg, status);
-}
-
 void link_native_done(tl_ep_t *ep, void *cookie)
 {
     link_node_t *node = cookie;
@@ -160,21 +149,11 @@ void link_native_done(tl_ep_t *ep, void *cookie)
     (void)ep;
     if (peer->arq != NULL)
         peer->arq->heard_ns = link_now_ns(peer->engine); /* a sign of life, and use of the lane */
-    end(node, VBN_OK);
+    link_transfer_end(node, VBN_OK);
     if (peer->arq != NULL && peer->arq->dropping > 0)
         link_rails_drop_step(peer);
     if (peer->arq != NULL)
         link_promote_look(peer);
-}
-
-void link_native_lost(const link_lane_t *lane)
-{
-    list_link_t *head = &lane->engine->natives;
-    for (list_link_t *link = head->next, *next; link != head; link = next) {
-        next = link->next;
-        if (container_of(link, link_node_t, link)->resend.lane == lane)
-            end(container_of(link, link_node_t, link), VBN_ERR_PEER_LOST);
-    }
 }
 
 vbn_status_t link_expose(vbn_peer_t *peer, uint32_t connection, uint64_t key_handle, mem_exposed_t *exposed_p)

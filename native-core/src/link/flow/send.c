@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * send.c - the way of a packet out: at once when credits and room are there and nothing waits, else in order
  * through the queue. No malloc once the node pool has grown, no system call of its own. */
-#include "link/peer/peer.h"
+#include "link/flow/flow.h"
 
-#include <assert.h>
 #include <string.h>
 
 static bool has_credit(const vbn_peer_t *peer)

@@ -98,7 +98,7 @@ void link_lane_drop_endpoint(link_lane_t *lane, vbn_close_mode_t mode)
         link_lane_ops(lane)->disconnect(lane->ep, mode, lane->engine->params.settings->link_close_timeout);
     lane->ep = NULL;
     if (lane->native && lane->under_way > 0)
-        link_native_lost(lane);
+        link_transfers_lost(lane);
 }
 
 void link_lane_stop_timers(link_lane_t *lane)
@@ -209,4 +209,21 @@ void link_lane_bind(link_lane_t *lane, vbn_peer_t *peer, uint64_t epoch)
     peer->accepted = !lane->initiator;
     link_lane_count_costly(lane);
     peer->remote_epoch = epoch;
+}
+
+void link_lane_join(link_lane_t *lane, vbn_peer_t *peer)
+{
+    list_remove(&lane->link);
+    link_lane_stranger_gone(lane);
+    link_lane_insert(peer, lane);
+    link_lane_count_costly(lane);
+}
+
+void link_lanes_free(vbn_peer_t *peer, vbn_close_mode_t mode)
+{
+    while (peer->lane != NULL) {
+        link_lane_t *lane = peer->lane;
+        link_lane_unlink(lane);
+        link_lane_free(lane, mode);
+    }
 }

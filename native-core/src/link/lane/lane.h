@@ -5,7 +5,7 @@
 
 #include "link/link_private.h"
 
-/* -------------------------------------------------------------------------------------------- flow/rails.c */
+/* -------------------------------------------------------------------------------------------- chain.c */
 
 bool link_lane_others(const vbn_peer_t *peer, const link_lane_t *lane); /* a ready lane besides this one? */
 unsigned link_lane_count(const vbn_peer_t *peer, int transport);        /* -1: all */
@@ -50,9 +50,10 @@ void link_lane_join(link_lane_t *lane, vbn_peer_t *peer);                 /* a l
 void link_lanes_free(vbn_peer_t *peer, vbn_close_mode_t mode);            /* all lanes */
 void link_self_end(vbn_peer_t *peer);                                     /* this worker's second lane to itself */
 
-/* ---------------------------------------------------------------------------------------- flow/native.c */
+/* ---------------------------------------------------------------------------------------- transfers.c */
 
-void link_native_lost(const link_lane_t *lane); /* its endpoint is gone */
+void link_transfer_end(link_node_t *node, vbn_status_t status);
+void link_transfers_lost(const link_lane_t *lane); /* its endpoint is gone */
 
 /* --------------------------------------------------------------------------------------------- peer/connect.c */
 

@@ -110,10 +110,31 @@ unsigned link_close_progress(link_engine_t *engine, bool happened)
     return events;
 }
 
+static void close_expired(wheel_timer_t *timer)
+{
+    vbn_peer_t *peer = container_of(timer, link_extra_t, closing)->peer;
+    LOG_PEER_LOST(peer->engine->params.log, VBN_LOG_WARN, peer->uid,
+                  "peer %016llx: link.close_timeout passed with %u packet%s not delivered",
+                  (unsigned long long)peer->uid, peer->queued + peer->tx_next - peer->tx_acked,
+                  plural(peer->queued + peer->tx_next - peer->tx_acked));
+    (void)err_set(VBN_ERR_CLOSED, "link.close_timeout passed before all was delivered");
+    link_peer_end(peer, VBN_ERR_CLOSED, "link.close_timeout passed before all was delivered", false);
+}
+
+static vbn_status_t start_timer(vbn_peer_t *peer)
+{
+    link_extra_t *extra = link_extra(peer);
+    if (extra == NULL)
+        return err_set(VBN_ERR_NO_MEMORY, "no memory to wait for the end of a peer");
+    extra->closing.func = close_expired;
+    link_timer_add(peer->engine, &extra->closing, peer->engine->params.settings->link_close_timeout);
+    return VBN_OK;
+}
+
 static void close_gently(vbn_peer_t *peer)
 {
     link_engine_t *engine = peer->engine;
-    if (link_closing_start(peer) < 0) { /* nothing could end the wait */
+    if (start_timer(peer) < 0) { /* nothing could end the wait */
         link_peer_end_later(peer, VBN_ERR_CLOSED, "closed by this side");
         return;
     }

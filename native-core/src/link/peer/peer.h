@@ -13,13 +13,15 @@ bool link_still_copied(const vbn_peer_t *peer);
 void link_peer_kill(vbn_peer_t *peer); /* a peer that nobody has seen: no upcalls */
 void link_peer_reap(link_engine_t *engine);
 
-void link_peer_run_imports(vbn_peer_t *peer); /* READY: starts the imports that waited */
+/* -------------------------------------------------------------------------------------------- import.c */
+
+void link_peer_run_imports(vbn_peer_t *peer);                         /* READY: starts the imports that waited */
+void link_peer_finish_imports(vbn_peer_t *peer, vbn_status_t status); /* those that waited end */
 
 /* --------------------------------------------------------------------------------------------- close.c */
 
 /* The worker is destroyed: sends CLOSE to a peer that was closed gracefully before and has been sent everything. Best effort. */
 void link_close_announced(vbn_peer_t *peer);
-vbn_status_t link_closing_start(vbn_peer_t *peer);
 unsigned link_close_progress(link_engine_t *engine, bool happened); /* happened: a new round over the closing peers */
 
 #endif
