@@ -12,7 +12,7 @@ import sys
 
 # Files of the largest circle of each layer; may fall, not rise. What is not listed has none: each file stands on others that do
 # not stand on it.
-LARGEST = {"mem": 4, "tl/rc": 6, "tl/shm": 10, "tl/sim": 2, "tl/tcp": 5, "tl/verbs": 2, "link": 15}
+LARGEST = {"mem": 4, "tl/rc": 6, "tl/shm": 10, "tl/sim": 2, "tl/tcp": 5, "tl/verbs": 2, "link": 4}
 HIDDEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|(?:->|\.)\s*[A-Za-z_]\w*', re.DOTALL)
 FUNCTION = re.compile(r"^((?!typedef)[A-Za-z_][^;{}=#]*?)\b(\w+)\([^;{}#]*\)\n\{\n(.*?)^\}", re.DOTALL | re.MULTILINE)
 TABLE = re.compile(r"^(?!static|extern|typedef)[A-Za-z_][\w ]*?[ *](\w+)(?:\[[^\]\n]*\])* = ", re.MULTILINE)

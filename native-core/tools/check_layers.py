@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fails when a file of the core includes a header of a layer above its own, or a binding or component one of the core's insides.
 
-Usage: check_layers.py REPOSITORY. Order, lowest first: base mem tl link proto fast api jni. A binding (jni) stands on vbn.h; of
+Usage: check_layers.py REPOSITORY. Order, lowest first: base mem tl link proto fast api jni. Within link the rooms of ROOMS have an
+order; a room reads the records (record.h) of all of them. A binding (jni) stands on vbn.h; of
 the core's own headers it may use those of base, and so may a component in C outside the core (memcached-rdma), whose own
 folders have an order, too. Order of mpi/: MPI_LAYERS; it stands on vbn.h alone.
 """
@@ -12,6 +13,8 @@ import sys
 
 LAYERS = ["base", "mem", "tl", "link", "proto", "fast", "api", "jni"]
 BINDINGS = {"jni"}
+ROOMS = ["lane", "flow", "peer"]
+ROOF = "link/link_engine.c" # stands on all rooms; the other files of link itself stand below them
 COMPONENTS = {"memcached-rdma": {"util": {"util"}, "store": {"util", "store"}, "proto": {"util", "proto"},
                                  "server": {"util", "store", "proto", "server"},
                                  "client": {"util", "proto", "store", "client", "verbena"}}}
@@ -29,6 +32,14 @@ def files(core):
             yield layer, path
 
 
+def is_above(path, include):
+    """Whether a header of a room of link stands above the file, which is in link as well."""
+    *folders, name = include.split("/")
+    if len(folders) != 2 or folders[1] not in ROOMS or name == "record.h" or path.as_posix().endswith(ROOF):
+        return False
+    return path.parent.name not in ROOMS or ROOMS.index(folders[1]) > ROOMS.index(path.parent.name)
+
+
 def wrong_includes(layer, path):
     for name in INCLUDE.findall(path.read_text(encoding="utf-8")):
         first = name.split("/")[0]
@@ -36,6 +47,8 @@ def wrong_includes(layer, path):
             yield f'{path}: "{name}" climbs out of its folder; include it as "layer/file.h"'
         elif first in LAYERS and LAYERS.index(first) > LAYERS.index(layer):
             yield f'{path}: {layer} includes "{name}" of the higher layer {first}'
+        elif layer == first == "link" and is_above(path, name):
+            yield f'{path}: includes "{name}" of a room above it; raise an event (link_engine.h), or move what both need below'
         elif layer in BINDINGS and first in LAYERS and first not in (layer, "base"):
             yield f'{path}: {layer} includes "{name}"; a binding uses vbn/vbn.h: what it lacks is added there'
 

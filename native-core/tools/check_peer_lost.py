@@ -16,7 +16,7 @@ ENDERS = ("link_peer_end", "link_peer_end_later", "link_peer_broke", "link_lane_
           "fail_all")
 DECIDERS = ("link/link_auth.c", "link/lane/wireup.c", "link/link_wire.c", "tl/shm/shm_wireup.c", "tl/verbs/verbs_route.c",
             "proto/proto_wire.c")
-WORDS = {"link/lane/lane.c": ("wireup_expired",), "link/lane/resume.c": ("give_up",), "link/flow/arq.c": ("given_up",),
+WORDS = {"link/lane/timeout.c": ("link_wireup_expired",), "link/lane/reopen.c": ("give_up",), "link/flow/arq.c": ("given_up",),
          "tl/rc/rc_send.c": ("cause_of",), "tl/rc/rc_cm.c": ("why_refused", "why_failed"),
          "tl/tcp/tcp_rx.c": ("lost",), "tl/tcp/tcp_connect.c": ("cure",), "tl/verbs/verbs_change.c": ("say",)}
 LITERALS = re.compile(r'"(?:[^"\\]|\\.)*"(?:\s*"(?:[^"\\]|\\.)*")*')

@@ -224,6 +224,7 @@ vbn_status_t link_engine_open_with(const link_params_t *params, const tl_ops_t *
     if (engine == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no memory for a worker's link engine");
     engine->params = *params;
+    engine->events = &LINK_EVENTS;
     engine->params.job_key = NULL;
     engine->epoll_fd = engine->wake_fd = engine->timer_fd = -1;
     engine->uid = params->uid != 0 ? params->uid : os_random_u64();

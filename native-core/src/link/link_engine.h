@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * link_engine.h - the engine's record.
+ * link_engine.h - the engine's record, and the table of events that a room raises for the rooms above it.
  *
  *   engine --map by uid--> peer --> lane --> transport endpoint        a lane is one connection with its wire-up state;
  *          --lanes-------> lanes without a peer (accepted, unproved)   a peer has one lane, replaced when both dial;
@@ -30,6 +30,24 @@ typedef struct link_transport {
     bool self;                               /* TL_CAP_SELF */
     tl_caps_t opening; /* its capabilities, with packets that every transport takes: another one may win (P5) */
 } link_transport_t;
+
+typedef enum link_ready {
+    LINK_READY_FIRST,   /* the peer's first lane: it is READY */
+    LINK_READY_RESUMED, /* the lane in the place of those that broke; peer->arq->resume_ack is set */
+    LINK_READY_ADDED    /* one lane more */
+} link_ready_t;
+
+/* lane and flow call the rooms above them by this table (peer/events.c) and by nothing else. */
+typedef struct link_events {
+    /* Both sides have proved the key, and packets are to be kept until acknowledged from here on. */
+    vbn_status_t (*lane_proved)(vbn_peer_t *peer, uint64_t session);
+    /* A proved lane of the other side asks to join those of the session's peer: joined, its peer; NULL: refused. */
+    vbn_peer_t *(*lane_joins)(link_lane_t *lane, uint64_t session);
+    void (*lane_ready)(link_lane_t *lane, link_ready_t how); /* last call of its caller: the peer may have ended */
+    /* The lane is out of its peer's chain (NULL: all are). Operations may complete, so the peer may have ended afterwards. */
+    void (*lane_lost)(vbn_peer_t *peer, const link_lane_t *lane);
+    void (*peer_dead)(vbn_peer_t *peer, vbn_status_t status, const char *text, bool counted); /* as link_peer_end */
+} link_events_t;
 
 struct link_engine {
     link_params_t params;
@@ -74,6 +92,7 @@ struct link_engine {
     _Atomic uint32_t wakes;
     uint32_t wakes_seen;
     uint32_t wakes_read; /* taken out of wake_fd */
+    const link_events_t *events;
 };
 
 #endif

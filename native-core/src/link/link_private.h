@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * link_private.h - the layer's records, and the functions below its three rooms. A room's own functions are in lane/lane.h,
- * flow/flow.h and peer/peer.h. */
+ * flow/flow.h and peer/peer.h: `flow` may call `lane`, `peer` both, `link_engine.c` all. What goes the other way goes by
+ * link_events_t. */
 #ifndef VBN_LINK_PRIVATE_H
 #define VBN_LINK_PRIVATE_H
 
@@ -106,10 +107,13 @@ static inline bool link_credit_ack_valid(const vbn_peer_t *peer, uint32_t ack)
 void link_peer_to_ending(vbn_peer_t *peer); /* out of the map; it ends in the next progress */
 void link_peer_end_later(vbn_peer_t *peer, vbn_status_t status, const char *text);
 
-/* ------------------------------------------------------------------------------------- peer/peer.c */
+/* ----------------------------------------------------------------------------------- peer/events.c */
 
 /* Ends a peer: everything pending completes with status, upper layer and user are told, the lane goes. Only within
  * progress. counted: a loss, not an orderly end. */
-void link_peer_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool counted);
+static inline void link_peer_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool counted)
+{
+    peer->engine->events->peer_dead(peer, status, text, counted);
+}
 
 #endif

@@ -7,7 +7,7 @@
  *
  * One timer per peer serves retransmission, delayed acks and keep-alive: it is armed for the nearest of them, never
  * moved later, and looks again when it fires. */
-#include "link/peer/peer.h"
+#include "link/flow/flow.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * flow.h - functions of the room flow. */
+ * flow.h - functions of the room flow. None of them calls `peer`: a peer ends by an event (link_peer_end). */
 #ifndef VBN_LINK_FLOW_H
 #define VBN_LINK_FLOW_H
 
@@ -11,7 +11,6 @@
 link_lane_t *link_rails_choose(const vbn_peer_t *peer, const link_node_t *node);
 link_lane_t *link_rails_first(const vbn_peer_t *peer);  /* the best one that can send, else NULL */
 link_lane_t *link_rails_answer(const vbn_peer_t *peer); /* that by which the peer was heard, if it can send */
-
 /* An accepted lane over datagrams counts once the peer has used it: WELCOME may be lost. */
 static inline bool link_rails_usable(const link_lane_t *lane)
 {
@@ -82,7 +81,8 @@ bool link_life_missed(const link_arq_t *arq, uint32_t sent_us);
 
 /* ----------------------------------------------------------------------------------------- failover.c */
 
-void link_fail_over(vbn_peer_t *peer, const link_lane_t *lane); /* the lane is gone */
+/* link_events_t.lane_lost */
+void link_fail_over(vbn_peer_t *peer, const link_lane_t *lane);
 
 /* --------------------------------------------------------------------------------------------- drop.c */
 
@@ -94,7 +94,7 @@ void link_rails_rx_drop(link_lane_t *lane);
 /* ------------------------------------------------------------------------------------------ promote.c */
 
 void link_promote_look(vbn_peer_t *peer); /* opens a lane if the peer is worth it; only within progress */
-/* The answer to a proved PROOF that adds a lane: the peer, with the lane; NULL: refused. */
+/* link_events_t.lane_joins */
 vbn_peer_t *link_rails_accept(link_lane_t *lane, uint64_t session);
 
 /* ------------------------------------------------------------------------------------------- native.c */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * flush.c - waiting until the peer's link layer has received everything sent so far. */
-#include "link/peer/peer.h"
+#include "link/flow/flow.h"
 
 static bool acknowledged(const vbn_peer_t *peer)
 {

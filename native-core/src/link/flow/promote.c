@@ -4,7 +4,7 @@
  * within link.promoted_max for the worker.
  * When all are given away, the least recently used one that is idle is dropped; its peer goes on over its other lanes.
  * The side that dialled the peer opens lanes; either side drops them. */
-#include "link/peer/peer.h"
+#include "link/flow/flow.h"
 
 #define IDLE_NS UINT64_C(1000000000) /* a promoted peer that was heard since is in use */
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rx.c - upcalls of the transports: packets in, room again, endpoints that come and go. Everything in a header
+ * rx.c - upcalls of the transports: packets in, room again, endpoints ready or broken. Everything in a header
  * comes from outside and is checked before use; what is wrong ends that peer only. */
-#include "link/peer/peer.h"
-
-#define STRANGERS_MAX 4096u /* lanes over datagrams whose peer has not proved the key */
+#include "link/flow/flow.h"
 
 static void bad_packet(link_lane_t *lane, const char *text)
 {
@@ -202,38 +200,10 @@ static void on_alive(tl_ep_t *ep)
         link_life_alive(lane);
 }
 
-static void on_accepted(void *arg, tl_ep_t *ep)
-{
-    link_engine_t *engine = arg;
-    unsigned transport = 0;
-    link_lane_t *lane;
-    ep->owner = NULL;
-    while (transport < engine->transport_count && engine->transports[transport].iface != ep->iface)
-        transport++;
-    if (transport == engine->transport_count)
-        return;
-    if (engine->strangers >= STRANGERS_MAX) { /* datagrams: the peer tries again */
-        engine->transports[transport].ops->disconnect(ep, VBN_CLOSE_NOW, 0);
-        return;
-    }
-    if (link_lane_new(engine, transport, false, &lane) < 0) {
-        LOG_PEER_LOST(engine->params.log, VBN_LOG_WARN, 0, "incoming connection dropped: %s", err_text());
-        engine->transports[transport].ops->disconnect(ep, VBN_CLOSE_NOW, 0);
-        return;
-    }
-    lane->ep = ep;
-    ep->owner = lane;
-    lane->stranger = lane->datagram;
-    engine->strangers += lane->stranger;
-    list_append(&engine->lanes, &lane->link);
-    if (engine->transports[transport].self)
-        link_self_accept(lane);
-}
-
 void link_fill_upcalls(tl_upcalls_t *upcalls, link_engine_t *engine)
 {
     *upcalls = (tl_upcalls_t){.arg = engine,
-                              .accepted = on_accepted,
+                              .accepted = link_lane_accept,
                               .ready = on_ready,
                               .rx = on_rx,
                               .sink = on_sink,

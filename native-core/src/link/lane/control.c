@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * control.c - wire-up packets on their way: sent, over datagrams repeated until answered and answered when repeated;
  * and refusals. */
-#include "link/peer/peer.h"
+#include "link/lane/lane.h"
 
 #include <stdio.h>
 #include <stdlib.h>

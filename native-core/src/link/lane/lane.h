@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * lane.h - functions of the room lane. */
+ * lane.h - functions of the room lane. None of them calls `flow` or `peer`: they raise the events of link_events_t. */
 #ifndef VBN_LINK_LANE_H
 #define VBN_LINK_LANE_H
 
@@ -31,8 +31,6 @@ static inline bool link_kept_placed(link_lane_t *lane)
 
 /* --------------------------------------------------------------------------------------------- lane.c */
 
-vbn_status_t link_lane_new(link_engine_t *engine, unsigned transport, bool initiator, link_lane_t **lane_p);
-void link_lane_stranger_gone(link_lane_t *lane);
 void link_lane_take_transport(link_lane_t *lane, unsigned transport);
 void link_handshake_free(link_handshake_t *hs); /* NULL: nothing */
 void link_lane_drop_endpoint(link_lane_t *lane, vbn_close_mode_t mode);
@@ -55,7 +53,7 @@ void link_self_end(vbn_peer_t *peer);                                     /* thi
 void link_transfer_end(link_node_t *node, vbn_status_t status);
 void link_transfers_lost(const link_lane_t *lane); /* its endpoint is gone */
 
-/* --------------------------------------------------------------------------------------------- peer/connect.c */
+/* --------------------------------------------------------------------------------------------- open.c */
 
 /* Binds a new lane to the peer and dials. */
 vbn_status_t link_dial(link_engine_t *engine, const link_address_t *address, unsigned transport, vbn_peer_t *peer);
@@ -63,8 +61,8 @@ vbn_status_t link_dial(link_engine_t *engine, const link_address_t *address, uns
 vbn_status_t link_dial_more(vbn_peer_t *peer, const link_address_t *address, unsigned transport);
 /* Dials a dormant peer. A failure ends it, not before the next progress. */
 void link_connect_now(vbn_peer_t *peer);
-void link_self_accept(link_lane_t *lane); /* the second endpoint of the transport self */
-void link_rails_ready(link_lane_t *lane);
+/* tl_upcalls_t.accepted; arg: the engine. */
+void link_lane_accept(void *arg, tl_ep_t *ep);
 
 /* ------------------------------------------------------------------------------------------- wireup.c */
 
@@ -85,7 +83,11 @@ void link_wireup_resume(link_lane_t *lane); /* the transport has room again */
 /* Datagrams: a wire-up packet that repeats an earlier one is answered as that was, one that fits nothing is ignored. */
 bool link_wireup_repeated(link_lane_t *lane, const link_header_t *header, const uint8_t *body, size_t body_bytes);
 
-/* -------------------------------------------------------------------------------------------- lane.c */
+/* ------------------------------------------------------------------------------------------ timeout.c */
+
+void link_wireup_expired(wheel_timer_t *timer);
+
+/* -------------------------------------------------------------------------------------------- broke.c */
 
 /* A lane broke: its peer resumes over another one if it may, else it is lost. */
 void link_lane_broke(link_lane_t *lane, vbn_status_t status, const char *text);
@@ -112,11 +114,12 @@ bool link_resume_begin(vbn_peer_t *peer, const char *text);
 /* The time of one attempt. */
 uint64_t link_resume_part(const link_engine_t *engine);
 uint64_t link_resume_next(const link_arq_t *arq);
+void link_resume_later(link_arq_t *arq); /* the next attempt waits */
 /* The answer to a proved PROOF that names a session: the peer; NULL: refused. */
 vbn_peer_t *link_resume_accept(link_lane_t *lane, uint64_t session, uint32_t ack);
 void link_resume_done(vbn_peer_t *peer); /* the new lane is ready */
 
-/* ------------------------------------------------------------------------------------------- resume.c */
+/* ------------------------------------------------------------------------------------------- reopen.c */
 
 void link_resume_look(vbn_peer_t *peer, uint64_t now); /* the timer, while resuming */
 

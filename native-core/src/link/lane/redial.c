@@ -5,7 +5,7 @@
  * left the peer is lost; so it is at once when it refuses with a reason.
  *
  * The lane stays (LANE_WAIT_AGAIN) and its timer goes on. Only wire-up packets were sent, so nothing is lost or doubled. */
-#include "link/peer/peer.h"
+#include "link/lane/lane.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
  * dead) from a duplicate that was on its way. A connection of a new peer that ends before WELCOME is dialled again
  * (lane/redial.c). A lane that joins those of a peer (its PROOF says so) decides nothing, and
  * when its wire-up fails the peer does not notice. */
-#include "link/peer/peer.h"
+#include "link/lane/lane.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,7 +140,7 @@ static void trust(link_lane_t *lane)
         link_set_window(lane->peer, lane->hs->remote.window);
     vbn_status_t status = link_lane_ops(lane)->trust(lane->ep);
     if (status >= 0 && lane->kept && lane->peer->arq == NULL) /* packets may come before the transport says ready */
-        status = link_arq_open(lane->peer, lane->hs->session);
+        status = lane->engine->events->lane_proved(lane->peer, lane->hs->session);
     if (status < 0) {
         link_lane_fail(lane, status, err_text());
         return;
@@ -192,7 +192,7 @@ static vbn_peer_t *bind_peer(link_lane_t *lane, const link_state_t *state)
     vbn_peer_t *peer;
     if (state->mode == LINK_MODE_ADDS) {
         lane->hs->adds = true;
-        return link_rails_accept(lane, state->session);
+        return lane->engine->events->lane_joins(lane, state->session);
     }
     if (state->mode == LINK_MODE_NEW) {
         peer = choose_peer(lane);
@@ -332,6 +332,18 @@ void link_wireup_rx(link_lane_t *lane, const link_header_t *header, const uint8_
     }
 }
 
+static void one_more(link_lane_t *lane)
+{
+    vbn_peer_t *peer = lane->peer;
+    link_lane_unlink(lane);
+    link_lane_insert(peer, lane);
+    peer->arq->attempts = 0;
+    counter_add(peer->engine->params.counters, COUNTER_LANES_ADDED, 1);
+    LOG_PEER(peer->engine->params.log, VBN_LOG_INFO, peer->uid, "peer %016llx has one lane more, over %s (%u now)",
+             (unsigned long long)peer->uid, link_lane_name(lane), link_lane_count(peer, -1));
+    lane->engine->events->lane_ready(lane, LINK_READY_ADDED);
+}
+
 void link_lane_check_ready(link_lane_t *lane)
 {
     vbn_peer_t *peer = lane->peer;
@@ -350,16 +362,15 @@ void link_lane_check_ready(link_lane_t *lane)
     if (!adds)
         peer->head.caps = link_lane_shown_caps(lane);
     if (adds) {
-        link_rails_ready(lane);
+        one_more(lane);
         return;
     }
     if (peer->state == PEER_OPENING)
         peer->state = PEER_READY;
     peer->seen = peer->seen || peer->accepted; /* it may use memory here without a message */
-    if (lane->datagram && lane->initiator)
-        link_send_ack(peer, 0); /* shows the responder that WELCOME arrived */
     if (peer->arq != NULL && peer->arq->resume_until_ns != 0) {
         link_resume_done(peer);
+        lane->engine->events->lane_ready(lane, LINK_READY_RESUMED);
         return;
     }
     counter_add(lane->engine->params.counters, COUNTER_PEERS_CONNECTED, 1);
@@ -367,6 +378,5 @@ void link_lane_check_ready(link_lane_t *lane)
     link_peer_why(peer, why, sizeof(why));
     LOG_PEER(lane->engine->params.log, VBN_LOG_INFO, peer->uid, "peer %016llx uses %s", (unsigned long long)peer->uid,
              why);
-    link_peer_run_imports(peer);
-    link_drain(peer);
+    lane->engine->events->lane_ready(lane, LINK_READY_FIRST);
 }

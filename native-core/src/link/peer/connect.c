@@ -3,7 +3,6 @@
 #include "link/peer/peer.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void ask_transports(const link_engine_t *engine, const link_address_t *address, link_candidate_t *candidates)
@@ -70,73 +69,6 @@ static vbn_status_t give_up(link_engine_t *engine, vbn_peer_t *peer, vbn_status_
     return status;
 }
 
-vbn_status_t link_dial(link_engine_t *engine, const link_address_t *address, unsigned transport, vbn_peer_t *peer)
-{
-    const link_section_t *section = link_address_find(address, engine->transports[transport].name);
-    link_lane_t *lane;
-    vbn_status_t status = link_lane_new(engine, transport, true, &lane);
-    if (status < 0)
-        return status;
-    link_lane_bind(lane, peer, 0);
-    status = engine->transports[transport].ops->connect(engine->transports[transport].iface, section->bytes,
-                                                        section->length, lane, &lane->ep);
-    if (status < 0) {
-        lane->ep = NULL;
-        return err_add(status, "connecting over %s", engine->transports[transport].name);
-    }
-    if (peer->uid != engine->uid)
-        return link_wireup_start(lane, peer->uid);
-    lane->state = LANE_PROVED; /* a worker trusts itself */
-    lane->remote_connection = lane->local_connection;
-    return engine->transports[transport].ops->trust(lane->ep);
-}
-
-vbn_status_t link_dial_more(vbn_peer_t *peer, const link_address_t *address, unsigned transport)
-{
-    link_engine_t *engine = peer->engine;
-    const link_transport_t *t = &engine->transports[transport];
-    const link_section_t *section = link_address_find(address, t->name);
-    link_lane_t *lane;
-    vbn_status_t status = link_lane_new(engine, transport, true, &lane);
-    if (status < 0)
-        return status;
-    lane->hs->adds = true;
-    link_lane_join(lane, peer);
-    status = t->ops->connect(t->iface, section->bytes, section->length, lane, &lane->ep);
-    if (status >= 0)
-        return link_wireup_start(lane, peer->uid);
-    lane->ep = NULL;
-    link_lane_unlink(lane);
-    link_lane_free(lane, VBN_CLOSE_NOW);
-    return err_add(status, "one lane more over %s", t->name);
-}
-
-void link_self_accept(link_lane_t *lane)
-{
-    vbn_peer_t *peer = map_get(&lane->engine->peers, lane->engine->uid);
-    if (peer == NULL) {
-        link_lane_free(lane, VBN_CLOSE_NOW);
-        return;
-    }
-    wheel_cancel(&lane->engine->wheel, &lane->hs->timer);
-    link_handshake_free(lane->hs);
-    lane->hs = NULL;
-    lane->peer = peer;
-    lane->state = LANE_PROVED;
-    lane->local_connection = peer->lane->local_connection;
-}
-
-void link_self_end(vbn_peer_t *peer)
-{
-    list_link_t *head = &peer->engine->lanes;
-    for (list_link_t *link = head->next, *next; link != head; link = next) {
-        link_lane_t *lane = container_of(link, link_lane_t, link);
-        next = link->next;
-        if (lane->peer == peer)
-            link_lane_free(lane, VBN_CLOSE_NOW);
-    }
-}
-
 static vbn_peer_t *reuse(link_engine_t *engine, uint64_t uid, vbn_peer_error_func_t error_func, void *arg)
 {
     vbn_peer_t *peer = map_get(&engine->peers, uid);
@@ -158,20 +90,6 @@ static vbn_peer_t *reuse(link_engine_t *engine, uint64_t uid, vbn_peer_error_fun
         peer->error_arg = arg;
     }
     return peer;
-}
-
-void link_connect_now(vbn_peer_t *peer)
-{
-    link_address_t address;
-    link_blob_t blob = link_peer_blob(peer);
-    peer->dormant = false;
-    vbn_status_t status = link_address_decode(blob.bytes, blob.length, &address);
-    if (status >= 0)
-        status = link_dial(peer->engine, &address, peer->transport, peer);
-    if (status >= 0)
-        status = link_redial_keep(peer->lane, &blob);
-    if (status < 0)
-        link_fail(peer, status, err_text());
 }
 
 /* A peer of this address that has neither lane nor descriptor; the transport is the one that it will be dialled over. */

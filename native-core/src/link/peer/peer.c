@@ -129,7 +129,7 @@ static void take_down(vbn_peer_t *peer, vbn_status_t status)
     engine->depth--;
 }
 
-void link_peer_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool counted)
+void link_peer_take_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool counted)
 {
     if (peer->state == PEER_LOST)
         return;

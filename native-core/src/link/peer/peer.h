@@ -7,6 +7,7 @@
 
 /* ---------------------------------------------------------------------------------------------- peer.c */
 
+void link_peer_take_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool counted); /* link_peer_end */
 /* Asked of a peer that ends now: its process writes into memory of operations here. Then link_peer_end only makes it
  * ENDING, and it ends in the progress that finds this over (after a second at most). */
 bool link_still_copied(const vbn_peer_t *peer);
@@ -17,6 +18,10 @@ void link_peer_reap(link_engine_t *engine);
 
 void link_peer_run_imports(vbn_peer_t *peer);                         /* READY: starts the imports that waited */
 void link_peer_finish_imports(vbn_peer_t *peer, vbn_status_t status); /* those that waited end */
+
+/* -------------------------------------------------------------------------------------------- events.c */
+
+extern const link_events_t LINK_EVENTS;
 
 /* --------------------------------------------------------------------------------------------- close.c */
 

@@ -243,6 +243,17 @@ class Checkers(ToolTest):
         self.put("native-core/src/base/b.c", '#include "../mem/mem.h"\n')
         self.expect("check_layers.py", 1, "climbs out")
 
+    def test_layers_gives_the_rooms_of_link_an_order_and_lets_all_read_records(self):
+        self.put("native-core/src/link/lane/a.c", '#include "link/flow/record.h"\n#include "link/lane/lane.h"\n')
+        self.put("native-core/src/link/flow/b.c", '#include "link/lane/lane.h"\n')
+        self.put("native-core/src/link/link_engine.c", '#include "link/peer/peer.h"\n')
+        self.expect("check_layers.py", 0, "3 files, 0 wrong includes")
+        for file, header in (("lane/a.c", "flow/flow.h"), ("flow/b.c", "peer/peer.h"), ("link_clock.c", "lane/lane.h")):
+            with self.subTest(file):
+                self.put(f"native-core/src/link/{file}", f'#include "link/{header}"\n')
+                self.expect("check_layers.py", 1, f'includes "link/{header}" of a room above it')
+                self.put(f"native-core/src/link/{file}", "")
+
     def test_layers_lets_a_binding_include_base_and_nothing_else_of_the_core(self):
         self.put("native-core/jni/a.c", '#include "base/map.h"\n#include "jni_b.h"\n')
         self.expect("check_layers.py", 0, "0 wrong includes")
