@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * link_clock.c - timers of an engine, and the check that a fork has not put the engine into a child. */
+ * link_clock.c - timers of an engine and of a peer that keeps packets, and the check whether this process is a forked child. */
 #include "link/link_private.h"
 
 #define NS_PER_MS UINT64_C(1000000)

@@ -35,7 +35,7 @@ static vbn_status_t watch(link_engine_t *engine, int fd)
 static vbn_status_t open_descriptors(link_engine_t *engine)
 {
     if (engine->params.clock != NULL)
-        return VBN_OK; /* whoever owns the clock owns the waiting too */
+        return VBN_OK; /* the owner of the clock waits by itself */
     engine->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     engine->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     engine->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -128,7 +128,7 @@ static vbn_status_t open_devices(link_engine_t *engine, const tl_ops_t *ops, att
     return VBN_OK;
 }
 
-/* Opens what tl.enable names, in its order. */
+/* Opens the transports that tl.enable names, in its order. */
 static vbn_status_t open_transports(link_engine_t *engine, const tl_ops_t *const *table, unsigned count)
 {
     const char *list = engine->params.settings->tl_enable;
@@ -381,7 +381,7 @@ vbn_status_t link_engine_arm(link_engine_t *engine)
     for (unsigned i = 0; i < engine->transport_count; i++)
         if (engine->transports[i].ops->arm(engine->transports[i].iface) != VBN_OK)
             return VBN_BUSY;
-    engine->clock_every = 1; /* what ends the sleep may be a timer */
+    engine->clock_every = 1; /* a timer may end the sleep */
     engine->slept = true;
     engine->wait.slept_ns = os_now_ns();
     return VBN_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * link_private.h - the layer's records, and the functions below its three rooms. A room's own functions are in lane/lane.h,
- * flow/flow.h and peer/peer.h: `flow` may call `lane`, `peer` both, `link_engine.c` all. What goes the other way goes by
+ * flow/flow.h and peer/peer.h: `flow` may call `lane`, `peer` both, `link_engine.c` all. Upwards they raise
  * link_events_t. */
 #ifndef VBN_LINK_PRIVATE_H
 #define VBN_LINK_PRIVATE_H

@@ -15,7 +15,7 @@ typedef struct link_candidate {
     const char *name;
     bool offered;        /* the peer's address has a section for it */
     bool later;          /* a peer is promoted to it when it is worth it */
-    vbn_status_t status; /* what reachable() said, when offered */
+    vbn_status_t status; /* of reachable(), when offered */
     char reason[LINK_REASON_BYTES];
 } link_candidate_t;
 

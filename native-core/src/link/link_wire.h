@@ -86,7 +86,7 @@ static inline void link_data_encode(uint32_t connection, uint32_t sequence, uint
     le_put_u64(bytes, LINK_DATA_WORD(connection));
     le_put_u64(bytes + 8, (uint64_t)sequence | (uint64_t)ack << 32);
 }
-/* What the sender of PROOF and WELCOME says of the connection. */
+/* Purpose of the connection, as the sender of PROOF or WELCOME sees it. */
 typedef enum link_mode {
     LINK_MODE_NEW = 0,     /* a session begins */
     LINK_MODE_RESUMES = 1, /* the lane takes the place of all that the session had */
@@ -96,7 +96,7 @@ typedef enum link_mode {
 typedef struct link_state {
     uint64_t session;  /* WELCOME: its epoch. PROOF: the session that goes on, 0: none */
     uint32_t expected; /* when a session goes on: the next sequence that the sender expects */
-    link_mode_t mode;  /* PROOF: asked for. WELCOME: what was done, the same */
+    link_mode_t mode;  /* PROOF: asked for. WELCOME: done, the same */
 } link_state_t;
 
 void link_state_encode(const link_state_t *state, uint8_t bytes[LINK_STATE_BYTES]);

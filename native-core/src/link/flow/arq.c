@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * arq.c - the sender's side of reliability in software: what is in flight and when it counts as lost; how long it
- * waits and how much may be in flight is flow/pace.h's. A packet is lost when several that the same lane took later have
- * arrived (as many more than DUP_THRESHOLD as were seen to overtake) and at the time-out.
- * Over a connection nothing is lost while it lives. Window and times are the peer's; which of its lanes takes a packet is
- * flow/rails.c's, what a peer's silence means flow/life.c's.
+ * arq.c - the sender of packets that are kept until acknowledged: which are in flight, which are lost. A packet is lost when
+ * several that the same lane took later have arrived, and at the time-out. "Several" is DUP_THRESHOLD, and as many more as were
+ * seen to overtake. Over a connection nothing is lost while the connection lives. Window and times are the peer's. flow/pace.h
+ * computes time-out and congestion window, flow/rails.c chooses the lane of a packet, flow/life.c judges a peer's silence.
  *
- * One timer per peer serves retransmission, delayed acks and keep-alive: it is armed for the nearest of them, never
+ * One timer per peer serves retransmission, delayed acks and keep-alive. It is armed for the nearest of them, never
  * moved later, and looks again when it fires. */
 #include "link/flow/flow.h"
 
@@ -266,7 +265,7 @@ static void learn(link_arq_t *arq, const link_node_t *node, uint32_t now_us, boo
         lane->top = node->resend.order;
 }
 
-/* Takes what is cumulatively acknowledged off; completed nodes go to `done`. */
+/* Takes nodes that are cumulatively acknowledged off; completed nodes go to `done`. */
 static uint32_t take_acked(vbn_peer_t *peer, uint32_t ack, uint32_t now_us, list_link_t *done)
 {
     link_arq_t *arq = peer->arq;
@@ -282,7 +281,7 @@ static uint32_t take_acked(vbn_peer_t *peer, uint32_t ack, uint32_t now_us, list
     return count;
 }
 
-/* Marks what the peer holds; returns how many nodes are newly known to have arrived. */
+/* Marks nodes that the peer holds; returns how many nodes are newly known to have arrived. */
 static uint32_t take_sacked(vbn_peer_t *peer, const uint8_t *sack, uint32_t words, uint32_t now_us)
 {
     uint32_t count = 0;
@@ -356,7 +355,7 @@ void link_arq_tx_done(link_node_t *node)
 
 /* --------------------------------------------------------------------------------------------- time-outs */
 
-/* Nothing arrived for a time-out: what datagram lanes took is lost. */
+/* Nothing arrived for a time-out: nodes under way over datagram lanes are lost. */
 static void all_lost(vbn_peer_t *peer)
 {
     for (link_lane_t *lane = peer->lane; lane != NULL; lane = lane->next)
@@ -481,7 +480,7 @@ vbn_status_t link_arq_open(vbn_peer_t *peer, uint64_t session)
     list_init(&arq->parked);
     wheel_timer_init(&arq->timer, on_timer);
     peer->arq = arq;
-    /* What was queued before names memory of the caller. */
+    /* Nodes that were queued before name memory of the caller. */
     list_for_each(link, &peer->queue)
         container_of(link, link_node_t, link)->resend.own = (struct iovec){NULL, 0};
     link_arq_wake_at(arq, next_look(arq));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * credit.c - window, cumulative acks and what waits for them.
+ * credit.c - window, cumulative acks, and flushes that wait for them.
  *
  * A side may have `window` DATA packets unacknowledged (the smaller of both sides' link.window). Every packet carries an
  * ack; a side that owes more than window/4 sends an ACK at once, so a sender that stops for credits always gets some.

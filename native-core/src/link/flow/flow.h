@@ -20,7 +20,7 @@ static inline bool link_rails_usable(const link_lane_t *lane)
 /* --------------------------------------------------------------------------------------------- held.c */
 
 void link_kept_drop_held(link_arq_t *arq);
-/* Writes what the peer must know of held packets; returns the bytes. */
+/* Writes the bits that tell the peer of held packets; returns the bytes. */
 uint32_t link_kept_sack(const vbn_peer_t *peer, uint8_t *bytes);
 
 /* ------------------------------------------------------------------------------------------- credit.c */
@@ -39,12 +39,12 @@ void link_node_fill(link_node_t *node, vbn_peer_t *peer, const link_packet_t *pa
 /* tl_ops_t.send inside the packet's lease; when that is lost, so is the peer, and the packet is not taken. */
 vbn_status_t link_send_leased(vbn_peer_t *peer, const link_lane_t *lane, const tl_packet_t *packet);
 bool link_may_send(const vbn_peer_t *peer); /* the lane is ready and has room */
-void link_drain(vbn_peer_t *peer);          /* sends what can be sent; only within progress */
+void link_drain(vbn_peer_t *peer);          /* sends queued packets, as many as it can; only within progress */
 
 /* ---------------------------------------------------------------------------------------------- arq.c */
 
 vbn_status_t link_arq_open(vbn_peer_t *peer, uint64_t session);
-/* The lane is gone (NULL: all are): what it used is free again, what was under way over it is lost. Completes
+/* The lane is gone (NULL: all are): memory that it used is free again, packets under way over it are lost. Completes
  * acknowledged packets, so the peer may have ended afterwards. */
 void link_arq_lane_gone(vbn_peer_t *peer, const link_lane_t *lane);
 /* A new lane is ready and the peer expects `ack`: sends the rest again. */
@@ -53,7 +53,7 @@ void link_arq_restart(vbn_peer_t *peer, uint32_t ack);
  * go to `parked`; the caller completes them when the lane is gone. */
 void link_arq_close(vbn_peer_t *peer, list_link_t *parked);
 vbn_status_t link_arq_send(vbn_peer_t *peer, const link_packet_t *packet);
-/* Sends what window and congestion allow: lost packets first. */
+/* Sends as many packets as window and congestion allow, lost ones first. */
 void link_arq_push(vbn_peer_t *peer);
 /* At arq->heard_ns. sack: `words` 64-bit words, bit i of them says that sequence ack + 1 + i has arrived. */
 void link_arq_acked(vbn_peer_t *peer, uint32_t ack, const uint8_t *sack, uint32_t words);

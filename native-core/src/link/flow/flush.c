@@ -29,7 +29,7 @@ vbn_status_t link_flush(vbn_peer_t *peer, link_done_func_t done, void *arg)
     node->peer = peer;
     node->done = done;
     node->arg = arg;
-    /* The queue is in order, so what waits now gets exactly the next sequence numbers. */
+    /* The queue is in order, so packets that wait now get exactly the next sequence numbers. */
     node->sequence = peer->tx_next + peer->queued;
     fifo_append(&peer->flushes, &node->link);
     peer->ask_ack = true;

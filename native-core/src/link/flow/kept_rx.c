@@ -171,7 +171,7 @@ void link_kept_let_go(vbn_peer_t *peer)
 
 /* -------------------------------------------------------------------------------------------- receiving */
 
-/* Operations may have ended with a packet, so what is still being written to their memory over other lanes asks again. */
+/* Operations may have ended with a packet, so lanes that are still writing to their memory ask again. */
 static void places_may_have_changed(vbn_peer_t *peer)
 {
     for (link_lane_t *lane = peer->lane; lane != NULL; lane = lane->next)

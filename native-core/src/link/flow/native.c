@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * native.c - transfers that devices carry out, over the lanes of a peer that have such a device at both ends.
  *
- * Nothing of them is kept: those under way over a lane that goes end with an error, and whoever asked for them does it in
- * another way. A lane that is to be dropped waits for them (lane->under_way). Because the peer's device ends the connection
- * when it refuses an access, lanes are used only as long as the loss of all that are used is not the loss of the peer. */
+ * The link keeps none of them. A lane that goes ends its transfers with an error, and the layer above repeats them in another
+ * way. A lane that is to be dropped waits for them (lane->under_way). The peer's device ends the connection when it refuses an
+ * access. Hence lanes are used only as long as the loss of all that are used is not the loss of the peer. */
 #include "link/flow/flow.h"
 
-#define COST_DROPPING (UINT64_C(1) << 48) /* what is under way ends over such a lane, nothing begins */
+#define COST_DROPPING (UINT64_C(1) << 48) /* transfers under way end over such a lane, none begins */
 
 static bool alive(const link_lane_t *lane)
 {

@@ -19,7 +19,7 @@ static bool has_room(const vbn_peer_t *peer, const link_lane_t *lane)
     return most == 0 || lane->under_way < most;
 }
 
-/* A connection is there: what it cannot take now waits for it (R4). */
+/* A connection is there: packets that it cannot take now wait for it (R4). */
 static bool connected(const vbn_peer_t *peer)
 {
     for (const link_lane_t *lane = peer->lane; lane != NULL; lane = lane->next)

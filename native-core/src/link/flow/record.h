@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * record.h - records of the room flow: a packet that waits or is in flight, and what a peer has besides whose packets are kept
- * until acknowledged (`peer->arq`): ARQ, automatic repeat request, for transports without TL_CAP_RELIABLE, and for connections
- * that are to survive their transport's (link.resume_timeout). Such a packet is sent again when it seems lost, and delivered
- * once and in order.
+ * record.h - records of the room flow: a packet that waits or is in flight (node), and the state of a peer whose packets are
+ * kept until acknowledged (`peer->arq`). ARQ is automatic repeat request, for transports without TL_CAP_RELIABLE and for
+ * connections that are to survive their transport's (link.resume_timeout). A kept packet is sent again when it seems lost, and
+ * delivered once and in order.
  *
  *   link_send --> peer->queue --> peer->inflight (in order of sequence) --ack--> done
  *                    window, cwnd     lost ones first
@@ -71,7 +71,7 @@ typedef struct link_arq {
     uint32_t recover;    /* one loss event until this is acknowledged */
     uint16_t probes;     /* time-outs and keep-alives since the peer was heard */
     uint16_t questions;  /* of them, those since its last answer to a probe */
-    uint32_t resume_ack; /* what the peer has, as its PROOF or WELCOME said */
+    uint32_t resume_ack; /* packets before it have arrived, as the peer's PROOF or WELCOME said */
     uint32_t packet_max; /* of the first lane's transport */
     uint32_t bulk_bytes; /* payloads from here on are spread over the peer's lanes */
     uint32_t promote_at; /* packets sent and received from which on a better lane pays */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rx.c - upcalls of the transports: packets in, room again, endpoints ready or broken. Everything in a header
- * comes from outside and is checked before use; what is wrong ends that peer only. */
+ * rx.c - upcalls of the transports: packets in, room again, endpoints ready or broken. Every header comes from outside and is
+ * checked before use. A wrong one ends its peer only. */
 #include "link/flow/flow.h"
 
 static void bad_packet(link_lane_t *lane, const char *text)

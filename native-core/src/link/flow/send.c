@@ -193,7 +193,7 @@ static bool send_first(vbn_peer_t *peer)
 
 void link_drain(vbn_peer_t *peer)
 {
-    link_quiet(peer); /* what led here may have been the last that its close waits for */
+    link_quiet(peer); /* its close may have waited for the event that led here */
     if (peer->ack_due && link_may_send(peer)) {
         peer->ack_due = false;
         link_send_ack(peer, 0);

@@ -2,7 +2,7 @@
  * broke.c - a lane breaks or must not go on. The first of these that is possible follows:
  *
  *   link_lane_lose       the peer's other lanes go on without it; event lane_lost
- *   link_redial_begin    nothing was sent before WELCOME: its connection is dialled again (redial.c)
+ *   link_redial_begin    before WELCOME, when only the wire-up is lost: the connection is dialled again (redial.c)
  *   link_resume_begin    the peer waits without a lane for a new one (resume.c, reopen.c); event lane_lost
  *   link_peer_end        event peer_dead
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * open.c - lanes come to be: dialled for a new peer, for one that resumes or gets one lane more, accepted. */
+ * open.c - lanes are made: dialled (for a new peer, for one that resumes, as one lane more), or accepted. */
 #include "link/lane/lane.h"
 
 #include <stdlib.h>

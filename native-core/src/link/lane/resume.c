@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * resume.c - a connection broke while both workers may live: it is opened again within link.resume_timeout, over the
- * same or another transport, and what was not acknowledged is sent again.
+ * same or another transport, and packets that were not acknowledged are sent again.
  *
  *   the side that had dialled                    the other side
  *   lane gone, dials (same transport first,      lane gone, or not noticed yet; waits
@@ -8,7 +8,7 @@
  *   HELLO ->              <- CHALLENGE
  *   PROOF {session, next expected} ->            finds the peer by uid and session, takes the new lane
  *                         <- WELCOME {next expected}
- *   both drop what the other has, send the rest again; the receiver drops doubles: once, in order.
+ *   both drop packets that the other has, send the rest again; the receiver drops doubles: once, in order.
  *
  * The session is the epoch of the first WELCOME; like everything in PROOF and WELCOME it is covered by the mac. While a
  * peer resumes its lane is NULL or has no WELCOME yet, so nothing is sent; operations wait. */

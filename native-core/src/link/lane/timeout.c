@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * timeout.c - the wire-up of a lane takes too long. */
+ * timeout.c - a lane breaks when its wire-up has not ended within link.wireup_timeout. */
 #include "link/lane/lane.h"
 
 #include <stdio.h>

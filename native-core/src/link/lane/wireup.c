@@ -9,8 +9,8 @@
  *
  * One lane per pair: the responder decides when it has the PROOF, so the initiator sends data only after WELCOME. When
  * both dial, the lane of the smaller uid stays: that side answers PROOF of the other with REJECT(duplicate), the other
- * side drops its own lane when it accepts. Epochs tell a redial (newer than what made the lane in use: the old lane is
- * dead) from a duplicate that was on its way. A connection of a new peer that ends before WELCOME is dialled again
+ * side drops its own lane when it accepts. Epochs tell a redial (newer than the offer that made the lane in use: the old lane
+ * is dead) from a duplicate that was on its way. A connection of a new peer that ends before WELCOME is dialled again
  * (lane/redial.c). A lane that joins those of a peer (its PROOF says so) decides nothing, and
  * when its wire-up fails the peer does not notice. */
 #include "link/lane/lane.h"
@@ -148,7 +148,7 @@ static void trust(link_lane_t *lane)
     link_lane_check_ready(lane);
 }
 
-/* Whether a proved incoming lane replaces what there is for its uid. Returns the peer to bind, NULL when refused. */
+/* Whether a proved incoming lane replaces the one that its uid has. Returns the peer to bind, NULL when refused. */
 static vbn_peer_t *choose_peer(link_lane_t *lane)
 {
     link_engine_t *engine = lane->engine;

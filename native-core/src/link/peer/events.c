@@ -2,7 +2,7 @@
  * events.c - the table of events that lanes and packets raise. */
 #include "link/peer/peer.h"
 
-/* Sends what waited for the lane; the peer may end in a callback of it. */
+/* Sends packets that waited for the lane; the peer may end in a callback of one. */
 static void lane_ready(link_lane_t *lane, link_ready_t how)
 {
     vbn_peer_t *peer = lane->peer;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * peer.c - the end of a peer: what is pending completes, the layer above and the user are told, its memory is freed. */
+ * peer.c - the end of a peer: pending operations complete, the layer above and the user are told, its memory is freed. */
 #include "link/peer/peer.h"
 
 #include <stdio.h>
@@ -58,12 +58,12 @@ static void tell_user(vbn_peer_t *peer, vbn_status_t status)
     list_append(&engine->dead, &peer->work);
 }
 
-/* What is told about a loss: the reason, who it was, how it was reached, how far it got. */
+/* The text about a loss: the reason, the peer, its transport, and how many packets it has acknowledged. */
 static void loss_text(const vbn_peer_t *peer, const char *text, char *words, size_t capacity)
 {
     char why[LINK_EXPLAIN_BYTES];
     link_peer_why(peer, why, sizeof(why));
-    why[strcspn(why, ";")] = '\0'; /* what follows is about transports that were not chosen */
+    why[strcspn(why, ";")] = '\0'; /* the rest is about transports that were not chosen */
     (void)snprintf(words, capacity, "%s; peer %016llx (%s) has acknowledged %u of %u packet%s", text,
                    (unsigned long long)peer->uid, why, peer->tx_acked, peer->tx_next, plural(peer->tx_next));
 }

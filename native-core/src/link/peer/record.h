@@ -24,7 +24,7 @@ typedef struct link_blob {
 
 typedef enum link_peer_state { PEER_OPENING, PEER_READY, PEER_CLOSING, PEER_ENDING, PEER_LOST } link_peer_state_t;
 
-/* What few peers need, or for a short time only; made by link_extra(). */
+/* Members that few peers need, or for a short time only; made by link_extra(). */
 typedef struct link_extra {
     vbn_peer_t *peer;
     wheel_timer_t closing; /* CLOSING: waits for the last acks */
