@@ -22,19 +22,19 @@ static void usage(void)
         "       vbn-info --listen [--seconds N] [--key FILE]\n"
         "       vbn-info --settings [--json]\n"
         "       vbn-info --new-key FILE\n"
-        "Says which transports open here and why, which limits matter, and what to do about what is missing.\n"
-        "--listen    prints the address of a worker of its own and answers for N seconds (60)\n"
-        "--towards   says which transport and which protocols (eager, rendezvous, ...) a peer of that address gets (in\n"
-        "            hexadecimal), and tries it\n"
+        "Lists the transports of this host, with the reason why one does not open, and limits with their cures.\n"
+        "--listen    opens a worker, prints its address, and answers peers for N seconds (60)\n"
+        "--towards   names the transport and the protocols (eager, rendezvous, ...) that a peer of this address\n"
+        "            (hexadecimal) gets, and sends messages to the peer\n"
         "--key       file with the job's key; without it security.auth=none\n"
-        "--settings  prints all settings, their values here and what they mean\n"
-        "--new-key   makes a job key in a new file that only its owner can read; all processes of a job need it\n"
+        "--settings  prints all settings, their values here and their meaning\n"
+        "--new-key   makes a job key in a new file that only its owner can read; all processes of a job need this key\n"
         "--json      one array of {name, ok, value, cure}; with --settings of {key, env, type, default, value, ...}\n"
         "--version   prints the version\n"
         "Settings come from the environment (VBN_*), as for every program of the core.\n"
         "Marks: ok; slow = works, the cure makes it faster; ! = something will fail; off = not in tl.enable; none = not\n"
-        "here, and nothing needs it.\n"
-        "Exit status 0: all well, 1: something is missing (the cure is printed), 2: an error, told in one line.\n");
+        "on this host, and not needed.\n"
+        "Exit status 0: no problem, 1: something is missing (the cure is printed), 2: an error, in one line.\n");
 }
 
 static unsigned parse_seconds(const char *text)
@@ -71,7 +71,7 @@ static void parse(int argc, char **argv, report_t *report, options_t *options)
         }
     }
     if (optind < argc)
-        info_fail("\"%s\" is one argument too many; vbn-info --help says what there is", argv[optind]);
+        info_fail("\"%s\" is one argument too many; vbn-info --help lists the options", argv[optind]);
     if (options->listen + options->settings + (options->towards != NULL) + (options->new_key != NULL) > 1)
         info_fail("--listen, --towards, --settings and --new-key are different things to do: name one");
 }

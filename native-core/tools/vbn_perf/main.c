@@ -150,10 +150,10 @@ static void usage(void)
            "                [--scale 1.0] [--cpus 0,1] [--stages checksum,lz4|zstd] [--table]\n"
            "       vbn-perf --self [--blocks 5] [--scale 1.0]\n"
            "       vbn-perf --version\n"
-           "Prints one JSON line per row, or a table. ratio = ours / raw. --scale: repetitions, relative.\n"
-           "--stages: of the messages that are pulled; their data packs to about two thirds.\n"
+           "Prints one JSON line per row, or a table. ratio = ours / bare reference. --scale: factor of repetitions.\n"
+           "--stages: checksum or compression of pulled messages; their data compresses to about two thirds.\n"
            "--self: cost of a get and of a message of 8 bytes within one process, in batches of 16.\n"
-           "Exit status 0: measured, 2: an error, told in one line.\nRows:");
+           "Exit status 0: measured, 2: an error, in one line.\nRows:");
     for (size_t i = 0; row_name(i) != NULL; i++)
         printf(" %s", row_name(i));
     printf("\n");
@@ -168,7 +168,7 @@ static const char *check_list(const char *option, const char *list, const char *
         while (name(i) != NULL && (strlen(name(i)) != length || memcmp(name(i), word, length) != 0))
             i++;
         if (name(i) == NULL)
-            perf_fail("%s knows no \"%.*s\"; vbn-perf --help lists what there is", option, (int)length, word);
+            perf_fail("%s knows no \"%.*s\"; vbn-perf --help lists the values", option, (int)length, word);
         if (word[length] == '\0')
             return list;
     }
@@ -256,7 +256,7 @@ static void parse(int argc, char **argv, perf_settings_t *settings)
     while ((option = getopt_long(argc, argv, ":t:r:s:b:x:c:g:TSVh", OPTIONS, NULL)) != -1)
         take_option(option, argv, settings);
     if (optind < argc)
-        perf_fail("\"%s\" is one argument too many; vbn-perf --help says what there is", argv[optind]);
+        perf_fail("\"%s\" is one argument too many; vbn-perf --help lists the options", argv[optind]);
 }
 
 /* What every context here would refuse: told once, before there are two processes. */

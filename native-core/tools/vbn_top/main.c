@@ -30,9 +30,9 @@ static void usage(void)
     printf("usage: vbn-top [--interval SECONDS] [--count N] [--pid PID] [--traffic] [--json]\n"
            "Shows the processes of this host that use the core: peers, messages and one-sided operations issued,\n"
            "bytes sent and received in packets, bytes copied from or to mapped memory of peers (MAPPED), sends that\n"
-           "had to wait (STALLS), packets retransmitted and connections reopened (RETRIES), memory allocated,\n"
-           "registered, and of pools.\n"
-           "Rates are those of the last interval (default 1 s), in the first view since the process began.\n"
+           "had to wait (STALLS), packets retransmitted and connections reopened (RETRIES), memory that is allocated,\n"
+           "registered, or held by pools.\n"
+           "A rate is the mean of the last interval (1 s); the first view shows means since the process began.\n"
            "--traffic   below each process its operations by transport, class and size, with the mean time from\n"
            "            the call to the completion\n"
            "--count N   ends after N views\n"
@@ -91,7 +91,7 @@ int main(int argc, char **argv)
         }
     }
     if (optind < argc)
-        tool_fail(TOP_NAME, "\"%s\" is one argument too many; vbn-top --help says what there is", argv[optind]);
+        tool_fail(TOP_NAME, "\"%s\" is one argument too many; vbn-top --help lists the options", argv[optind]);
     struct sigaction action = {.sa_handler = on_signal};
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
