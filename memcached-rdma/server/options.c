@@ -76,13 +76,13 @@ static const char help_text[] =
     "-o, --extended            comma separated list of extended options\n"
     "   - maxconns_fast:       immediately close new connections after limit (default: enabled)\n"
     "   - track_sizes:         enable dynamic reports for 'stats sizes' command.\n"
-    "   - verbena_key:         file with the key of clients by messages (default: below $XDG_RUNTIME_DIR or /tmp)\n"
-    "   - verbena_auth=none:   clients by messages prove no key\n"
+    "   - verbena_key:         file with the key of message clients (default: below $XDG_RUNTIME_DIR or /tmp)\n"
+    "   - verbena_auth=none:   message clients need no key\n"
     "   - verbena_core:        settings of the native core, key=value:key=value\n"
-    "   - verbena_onesided:    on or off: clients by messages may read items directly (default: of this user)\n"
-    "   - verbena_lease:       ms that a client by messages has to take its answer (default: 1000)\n"
+    "   - verbena_onesided:    on or off: message clients may read items directly (default: clients of this user)\n"
+    "   - verbena_lease:       ms in which a message client must take an answer (default: 1000)\n"
     "   Words that tune slabs, the LRU and the hash table are accepted and have no effect.\n"
-    "What is not there yet: docs/memcached.md of Verbena.\n";
+    "docs/memcached.md of Verbena lists missing commands and flags.\n";
 
 static bool wrong(const char *what, const char *value, const char *cure)
 {
