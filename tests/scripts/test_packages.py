@@ -173,7 +173,7 @@ class TableTest(Case):
     def test_the_page_shows_the_table(self):
         rows = [f"| {what} | {kind} | {debian} | {redhat} | {suse} |"
                 for what, kind, _, debian, redhat, suse in ROWS]
-        _, _, page = (ROOT / "docs/install.md").read_text().partition("| what | for |")
+        _, _, page = (ROOT / "docs/install.md").read_text().partition("| software | for |")
         shown = [line for line in page.splitlines() if line.startswith("| ")]
         self.assertEqual(shown, [row.replace("@CLANG@", "N").replace("/", " or ") for row in rows])
 
