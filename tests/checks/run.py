@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the source tree itself: format, includes, layers, budgets, settings and their page, shell scripts, READMEs, top level.
+"""Checks of the source tree itself: format, includes, layers, budgets, settings and their page, shell scripts, READMEs, prose, top
+level.
 
 usage: run.py [ROOT] [--list] [NAME...]
 
@@ -15,6 +16,7 @@ import tempfile
 
 import format as formatting
 import includes
+import prose
 import tree
 
 SOURCE_ENDINGS = {".c", ".h", ".cc", ".java", ".py", ".sh", ".cmake"}
@@ -101,6 +103,7 @@ CHECKS = {
     "top-level": check_top_level,
     "licences": check_spdx,
     "readmes": check_readmes,
+    "prose": lambda root: prose.check(root, tree.files(root)),
     "shell": check_shell,
     "lines": check_lines,
     "c-format": check_c_format,

@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT / "tests/checks"))
 import editorconfig  # noqa: E402
 import format as formatting  # noqa: E402
 import includes  # noqa: E402
+import prose  # noqa: E402
 import run  # noqa: E402
 import tree  # noqa: E402
 
@@ -98,6 +99,44 @@ class TreeTest(FolderTest):
         (self.root / "tests/gone.py").unlink()
         self.assertEqual([str(path) for path in tree.files(self.root)], [".gitignore", "tests/a.py", "tests/new.c"])
         self.assertEqual(len(run.check_spdx(self.root)), 1)
+
+
+class ProseTest(FolderTest):
+    LONG = "one " * 31
+
+    def found(self, name, text):
+        """The lines and beginnings of long and of bare sentences of a page."""
+        self.put(name, text)
+        return [[line.split(":", 2)[1:] for line in lines] for lines in prose.found(self.root, [pathlib.Path(name)])]
+
+    def test_a_sentence_above_30_words_is_found_in_a_paragraph_an_item_and_a_cell(self):
+        for text in (f"A b.\n{self.LONG}.", f"A b.\n* {self.LONG}", f"A b.\n| c d | {self.LONG} |"):
+            long, bare = self.found("docs/a.md", text)
+            self.assertEqual(([line for line, _ in long], bare), (["2" if "\n*" in text or "|" in text else "1"], []))
+        self.assertEqual(self.found("docs/a.md", "one " * 30), [[], []])
+
+    def test_what_and_who_in_place_of_a_noun_are_found_and_a_relative_clause_is_not(self):
+        for text in ("It shows what ended.", "Who waits loses.", "The table says who waits.", "Ask whoever is there."):
+            self.assertEqual(len(self.found("docs/a.md", text)[1]), 1, text)
+        self.assertEqual(self.found("docs/a.md", "A user who waits loses."), [[], []])
+
+    def test_code_and_addresses_of_links_are_no_words(self):
+        text = f"See [it](what.md) and `what {self.LONG}`.\n\n    what who\n\n```\nwhat who\n```\n"
+        self.assertEqual(self.found("docs/a.md", text), [[], []])
+
+    def test_comments_of_public_headers_and_help_texts_are_read_and_other_files_are_not(self):
+        header = "memcached-rdma/client/include/verbena/mc.h"
+        self.assertEqual(len(self.found(header, "int what; /* Says what\n * ended. */")[1]), 1)
+        self.assertEqual(self.found("docs/help/a.txt", "usage: a b\n  c  what ended\nAll good.\n")[1][0][0], "2")
+        self.put("mpi/a.md", "It shows what ended.")
+        self.assertFalse(prose.is_public(pathlib.Path("mpi/a.md")))
+
+    def test_a_count_above_its_limit_is_an_error_with_the_sentences(self):
+        self.put("docs/a.md", "It shows what ended.")
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(prose.check(self.root, [pathlib.Path("docs/a.md")], 0, 1), [])
+            problems = prose.check(self.root, [pathlib.Path("docs/a.md")], 0, 0)
+        self.assertEqual(problems[1], "docs/a.md:1: It shows what ended.")
 
 
 class EditorConfigTest(unittest.TestCase):
