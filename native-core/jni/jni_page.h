@@ -31,7 +31,8 @@ typedef enum page_kind {
     PAGE_PUT,
     PAGE_FLUSH,
     PAGE_PEER_CLOSE,
-    PAGE_KEY_RELEASE
+    PAGE_KEY_RELEASE,
+    PAGE_SEND_RENDEZVOUS /* as PAGE_SEND, but also small data waits at the sender until it is pulled */
 } page_kind_t;
 
 /* Followed by slots with the header, then slots with {address, length} pairs when parts > 1. */

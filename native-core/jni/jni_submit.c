@@ -72,7 +72,7 @@ static vbn_status_t issue(jni_worker_t *worker, const command_t *command, jni_op
     const page_command_t *slot = command->slot;
     vbn_peer_t *peer = NULL;
     vbn_key_t *key = NULL;
-    if (slot->kind == PAGE_SEND || slot->kind == PAGE_FLUSH) {
+    if (slot->kind == PAGE_SEND || slot->kind == PAGE_SEND_RENDEZVOUS || slot->kind == PAGE_FLUSH) {
         peer = find_peer(worker, slot->handle);
         if (peer == NULL)
             return stale("peer", slot->handle);
@@ -83,7 +83,9 @@ static vbn_status_t issue(jni_worker_t *worker, const command_t *command, jni_op
     }
     switch (slot->kind) {
     case PAGE_SEND:
-        return vbn_am_send(peer, slot->id, command->header, slot->header_bytes, op->iov, slot->parts, 0, &op->op);
+    case PAGE_SEND_RENDEZVOUS:
+        return vbn_am_send(peer, slot->id, command->header, slot->header_bytes, op->iov, slot->parts,
+                           slot->kind == PAGE_SEND ? 0 : VBN_AM_PULL, &op->op);
     case PAGE_FLUSH: return vbn_flush(peer, &op->op);
     case PAGE_GET: return vbn_get(key, slot->offset, op->iov, slot->parts, &op->op);
     case PAGE_PUT: return vbn_put(key, slot->offset, op->iov, slot->parts, &op->op);

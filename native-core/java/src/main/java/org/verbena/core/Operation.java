@@ -100,7 +100,7 @@ final class Operation {
 
     String describe() {
         return switch (kind) {
-            case PageLayout.PAGE_SEND -> "send of message " + id;
+            case PageLayout.PAGE_SEND, PageLayout.PAGE_SEND_RENDEZVOUS -> "send of message " + id;
             case PageLayout.PAGE_PULL -> "pull";
             case PageLayout.PAGE_GET -> "get";
             case PageLayout.PAGE_PUT -> "put";

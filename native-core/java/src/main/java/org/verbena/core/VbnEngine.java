@@ -222,10 +222,28 @@ public final class VbnEngine implements AutoCloseable {
      * @param done told once; null when nobody wants to know
      */
     public void send(VbnPeer peer, int id, ByteBuffer header, ByteBuffer[] payload, Completion done) {
+        send(PageLayout.PAGE_SEND, peer, id, header, payload, done);
+    }
+
+    /**
+     * As {@link #send}, but the data waits here until the receiver has pulled or dropped it, also when it is small: who has
+     * much to read already takes it when there is memory for it.
+     *
+     * @param peer the receiver
+     * @param id the message id, 0 to 63
+     * @param header at most 192 bytes, copied; may be a heap buffer or null
+     * @param payload direct buffers, sent one after the other, at least one byte
+     * @param done told once; null when nobody wants to know
+     */
+    public void sendRendezvous(VbnPeer peer, int id, ByteBuffer header, ByteBuffer[] payload, Completion done) {
+        send(PageLayout.PAGE_SEND_RENDEZVOUS, peer, id, header, payload, done);
+    }
+
+    private void send(int kind, VbnPeer peer, int id, ByteBuffer header, ByteBuffer[] payload, Completion done) {
         if (id < 0 || id >= MESSAGE_IDS) {
             throw new IllegalArgumentException("message id " + id + " is not in 0.." + (MESSAGE_IDS - 1));
         }
-        Operation op = loop.operation(PageLayout.PAGE_SEND, peer.handle, done);
+        Operation op = loop.operation(kind, peer.handle, done);
         op.setHeader(id, header);
         op.setBuffers(payload);
         submit(op);
