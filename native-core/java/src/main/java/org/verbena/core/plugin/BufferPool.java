@@ -62,8 +62,12 @@ public final class BufferPool {
         kept = 0;
     }
 
-    /** Capacity of the buffer that {@link #take} gives. */
-    static int size(int bytes) {
+    /**
+     * Returns the capacity of the buffer that {@link #take} gives.
+     *
+     * @param bytes what is asked for
+     */
+    public static int size(int bytes) {
         return bytes > MAX ? bytes : capacity(bytes);
     }
 
@@ -78,6 +82,16 @@ public final class BufferPool {
             kept += capacity;
             free.computeIfAbsent(capacity, size -> new ArrayDeque<>()).push(buffer);
         }
+    }
+
+    /** The largest capacity of at most so many bytes; 0: none is as small. */
+    static int floor(long bytes) {
+        if (bytes < MIN) {
+            return 0;
+        }
+        int most = (int) Math.min(bytes, MAX);
+        int step = Integer.highestOneBit(most) >> 2;
+        return most / step * step;
     }
 
     /** The smallest size for so many bytes: a power of two, or one and a quarter, a half, three quarters of one. */
