@@ -2,13 +2,16 @@
 package org.verbena.core.stream;
 
 import java.nio.ByteBuffer;
+import org.verbena.core.RemoteData;
 
 /**
  * Bytes that have arrived, or are being pulled, in a buffer of the pool, or that lie in memory that the sender has lent.
  * Guarded by its stream, but for the bytes.
  */
 final class Piece {
-    final ByteBuffer buffer;
+    /** Null while the data waits at the sender for memory here. */
+    ByteBuffer buffer;
+    final RemoteData remote;
     int readAt;
     int writeAt;
     /** False while the pull is in flight, and after it has failed: nobody touches the buffer. */
@@ -16,28 +19,34 @@ final class Piece {
     /** The buffer is the sender's. */
     final boolean lent;
 
-    private Piece(ByteBuffer buffer, int length, boolean ready, boolean lent) {
+    private Piece(ByteBuffer buffer, RemoteData remote, int length, boolean ready, boolean lent) {
         this.buffer = buffer;
+        this.remote = remote;
         this.writeAt = length;
         this.ready = ready;
         this.lent = lent;
     }
 
-    static Piece pulled(ByteBuffer buffer) {
-        return new Piece(buffer, buffer.limit(), false, false);
+    static Piece announced(RemoteData remote, int length) {
+        return new Piece(null, remote, length, false, false);
     }
 
     static Piece empty(ByteBuffer buffer) {
-        return new Piece(buffer, 0, true, false);
+        return new Piece(buffer, null, 0, true, false);
     }
 
     static Piece lent(ByteBuffer buffer) {
-        return new Piece(buffer, buffer.limit(), true, true);
+        return new Piece(buffer, null, buffer.limit(), true, true);
+    }
+
+    /** Its bytes came with their messages. */
+    boolean isEager() {
+        return !lent && remote == null;
     }
 
     /** True when so many bytes more can be appended. */
     boolean hasSpace(int bytes) {
-        return ready && !lent && buffer.capacity() - writeAt >= bytes;
+        return isEager() && buffer.capacity() - writeAt >= bytes;
     }
 
     void append(ByteBuffer data) {

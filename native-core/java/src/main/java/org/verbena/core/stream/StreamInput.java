@@ -3,27 +3,38 @@ package org.verbena.core.stream;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.Consumer;
 import org.verbena.core.Message;
+import org.verbena.core.RemoteData;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnStatus;
+import org.verbena.core.plugin.BufferBudget;
 import org.verbena.core.plugin.BufferPool;
 
 /**
  * What a stream has received and nobody has read. Eager data is appended to the last buffer, so that small writes take no
- * buffer each; announced data is pulled at once, each piece into a buffer of its own. The window bounds both. Frames come
- * on the engine's thread, one other thread reads.
+ * buffer each; announced data is pulled, each piece into a buffer of its own, as soon as there is memory for it, and stays with
+ * the sender until then. The window bounds both. Frames come on the engine's thread, one other thread reads.
  */
 final class StreamInput {
     private static final int LEAST_BUFFER = 16 << 10;
+    /** Most eager bytes that wait to be read: a sender sends further ones by rendezvous. */
+    static final int EAGER_MOST = 32 << 10;
 
     private final VbnEngine engine;
-    private final BufferPool pool;
+    private final BufferBudget.Share memory;
     private final int window;
     private final Runnable changed;
     private final Consumer<VbnException> fail;
     private final ArrayDeque<Piece> pieces = new ArrayDeque<>();
+    /** Those whose data waits at the sender. */
+    private final ArrayDeque<Piece> waiting = new ArrayDeque<>();
+    private long eagerUnread;
+    /** Eager bytes read since the last credit. */
+    private long eagerRead;
     private long received;
     private long consumed;
     private long granted;
@@ -34,14 +45,19 @@ final class StreamInput {
     /** Bytes have come in lent memory: the other side waits to hear that all are read. */
     private boolean lentUsed;
 
-    /** Calls changed and fail, on the engine's thread, when a pull has ended. */
-    StreamInput(VbnEngine engine, BufferPool pool, int window, Runnable changed, Consumer<VbnException> fail) {
+    /** Closes the memory. Calls changed and fail, on the thread that drives the engine or reads, when a pull has ended. */
+    StreamInput(VbnEngine engine, BufferBudget.Share memory, int window, Runnable changed, Consumer<VbnException> fail) {
         this.engine = engine;
-        this.pool = pool;
+        this.memory = memory;
         this.window = window;
         this.changed = changed;
         this.fail = fail;
         granted = window;
+    }
+
+    /** What a stream gets in any case: a message of this size, and buffers of eager data. */
+    static int least(int piece) {
+        return BufferPool.size(piece) + 3 * LEAST_BUFFER;
     }
 
     synchronized long received() {
@@ -74,6 +90,7 @@ final class StreamInput {
             }
             int length = Piece.copy(first, first.readAt, to, destination);
             consume(first, length);
+            pullMore();
             total += length;
         }
         return total;
@@ -83,6 +100,10 @@ final class StreamInput {
         reading = false;
         first.readAt += length;
         consumed += length;
+        if (first.isEager()) {
+            eagerUnread -= length;
+            eagerRead += length;
+        }
         if (closed || first.readAt == first.writeAt) {
             pieces.remove(first);
             drop(first);
@@ -91,7 +112,7 @@ final class StreamInput {
 
     private void drop(Piece piece) {
         if (!piece.lent) {
-            pool.give(piece.buffer);
+            memory.give(piece.buffer);
         }
     }
 
@@ -102,10 +123,12 @@ final class StreamInput {
     synchronized long credit() {
         boolean over = closed ? !reading : ended && pieces.isEmpty();
         long now = (closed ? received : consumed) + window;
-        boolean worth = over ? lentUsed && now > granted : !closed && !ended && now - granted >= window / 2;
+        boolean worth = over ? lentUsed && now > granted : !closed && !ended
+            && (now - granted >= window / 2 || eagerRead >= EAGER_MOST / 2 && now > granted);
         if (!worth) {
             return 0;
         }
+        eagerRead = 0;
         granted = now;
         return now;
     }
@@ -129,11 +152,27 @@ final class StreamInput {
             if (message.remote() == null) {
                 append(message.data(), length);
             } else {
-                pull(message, length);
+                announced(message.remote(), length);
             }
         } catch (OutOfMemoryError e) {
             throw noMemory(length);
         }
+    }
+
+    private void announced(RemoteData remote, int length) {
+        if (keep(Piece.announced(remote, length))) {
+            pullMore();
+        } else {
+            engine.drop(remote);
+        }
+    }
+
+    private synchronized boolean keep(Piece piece) {
+        if (!closed) {
+            pieces.add(piece);
+            waiting.add(piece);
+        }
+        return !closed;
     }
 
     static VbnException noMemory(int bytes) {
@@ -149,31 +188,62 @@ final class StreamInput {
         received += length;
     }
 
-    private synchronized void append(ByteBuffer data, int length) {
+    private synchronized void append(ByteBuffer data, int length) throws VbnException {
         if (closed) {
             return;
         }
         Piece last = pieces.peekLast();
         if (last == null || !last.hasSpace(length)) {
-            last = Piece.empty(pool.take(Math.max(length, LEAST_BUFFER)));
+            last = Piece.empty(eagerBuffer(Math.max(length, LEAST_BUFFER)));
             pieces.add(last);
         }
         last.append(data);
+        eagerUnread += length;
     }
 
-    private void pull(Message message, int length) {
-        Piece piece = Piece.pulled(pool.take(length));
-        synchronized (this) {
-            pieces.add(piece);
+    /** Eager bytes are here already: they fail their stream only if they are more than a sender may send so, and memory is short. */
+    private ByteBuffer eagerBuffer(int size) throws VbnException {
+        ByteBuffer buffer = memory.take(size);
+        if (buffer == null && eagerUnread > EAGER_MOST) {
+            throw new VbnException(VbnStatus.NO_MEMORY, "no memory for further bytes of a stream: " + eagerUnread
+                + " eager ones wait to be read");
         }
-        engine.pull(message.remote(), piece.buffer, (error, bytes) -> pulled(piece, error));
+        return buffer == null ? memory.force(size) : buffer;
+    }
+
+    /** Pulls what waits at the sender, as far as there is memory. No lock is held: completions may run at once. */
+    private void pullMore() {
+        try {
+            for (Piece next = withMemory(); next != null; next = withMemory()) {
+                Piece piece = next;
+                engine.pull(piece.remote, piece.buffer, (error, bytes) -> pulled(piece, error));
+            }
+        } catch (VbnException e) {
+            fail.accept(e);
+        }
+    }
+
+    /** The next piece to pull, with a buffer; null: there is none, or no memory until something has been read. */
+    private synchronized Piece withMemory() throws VbnException {
+        Piece piece = closed ? null : waiting.peek();
+        if (piece == null) {
+            return null;
+        }
+        try {
+            boolean isFirst = memory.held() == 0; // of a peer that sends larger ones than we do: never none at all
+            piece.buffer = isFirst ? memory.force(piece.writeAt) : memory.take(piece.writeAt);
+        } catch (OutOfMemoryError e) {
+            waiting.clear();
+            throw noMemory(piece.writeAt);
+        }
+        return piece.buffer == null ? null : waiting.poll();
     }
 
     private void pulled(Piece piece, VbnException error) {
         synchronized (this) {
             piece.ready = error == null;
             if (closed || error != null) {
-                pool.give(piece.buffer);
+                memory.give(piece.buffer);
             }
             if (closed) {
                 pieces.remove(piece);
@@ -197,15 +267,24 @@ final class StreamInput {
     }
 
     /** Gives all buffers back; one in use when its user has done. */
-    synchronized void close() {
-        closed = true;
-        boolean first = true;
-        for (Piece piece : pieces.toArray(new Piece[0])) {
-            if (piece.ready && !(first && reading)) {
-                pieces.remove(piece);
-                drop(piece);
+    void close() {
+        List<Piece> unwanted = new ArrayList<>();
+        synchronized (this) {
+            closed = true;
+            boolean first = true;
+            for (Piece piece : pieces.toArray(new Piece[0])) {
+                if (piece.ready && !(first && reading)) {
+                    pieces.remove(piece);
+                    drop(piece);
+                } else if (piece.remote != null && piece.buffer == null) {
+                    pieces.remove(piece);
+                    unwanted.add(piece);
+                }
+                first = false;
             }
-            first = false;
+            waiting.clear();
         }
+        memory.close();
+        unwanted.forEach(piece -> engine.drop(piece.remote));
     }
 }

@@ -8,18 +8,27 @@ import java.nio.channels.FileChannel;
 import java.util.ArrayDeque;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnStatus;
+import org.verbena.core.plugin.BufferBudget;
 
 /**
  * What a stream sends: bytes, as many as the other side's window takes, and then their end. The bytes of a message are copied
- * into a slot of lent memory, where the other side reads them, or into a buffer of the pool. One thread at a time writes, any
+ * into a slot of lent memory, where the other side reads them, or into a buffer of the budget; without either, a write waits for
+ * one of this stream's to come back. One thread at a time writes, any
  * thread ends, credit comes on the engine's thread.
  */
 final class StreamOutput {
     private static final int NONE = -1;
+    /** What a stream gets in any case. */
+    static final int LEAST = 80 << 10;
+    /** Eager messages of which so many bytes together are remembered as one. */
+    private static final int MERGED = 4 << 10;
 
     private final VbnStream stream;
     private final VbnStreams streams;
     private final PeerStreams owner;
+    private final BufferBudget.Share memory;
+    /** There was no memory: a write has nothing to gain until some of this stream's has come back. */
+    private volatile boolean starved;
     // Guarded by this:
     private long sent;
     private long allowed;
@@ -32,6 +41,12 @@ final class StreamOutput {
     /** What the other side may have unread at most, as its first credit says; 0 before. */
     private long window;
     private final ArrayDeque<LentMemory.Slot> slots = new ArrayDeque<>();
+    private final ArrayDeque<Eager> eager = new ArrayDeque<>();
+    /** The bytes of these. */
+    private int eagerUnread;
+
+    /** Bytes in eager messages that the other side may not have read, up to a place of the stream. */
+    private record Eager(long end, int bytes) { }
 
     /** allowed: bytes that may be sent before a credit has come. */
     StreamOutput(VbnStream stream, VbnStreams streams, PeerStreams owner, long allowed) {
@@ -40,20 +55,21 @@ final class StreamOutput {
         this.owner = owner;
         this.allowed = allowed;
         this.window = allowed;
+        this.memory = streams.memory().share(LEAST);
     }
 
     synchronized long sent() {
         return sent;
     }
 
-    /** Bytes that a write takes now. */
+    /** Bytes that a write takes now at least, whatever other streams do. */
     synchronized long space() {
-        return readerGone || ended ? 0 : allowed - sent;
+        return readerGone || ended ? 0 : Math.min(allowed - sent, memory.certain());
     }
 
     /** True when a write takes bytes or throws. */
     synchronized boolean isWritable() {
-        return readerGone || ended || allowed > sent;
+        return readerGone || ended || allowed > sent && !starved;
     }
 
     /** True while the other side may still read from memory that we lend. */
@@ -76,6 +92,9 @@ final class StreamOutput {
                     break;
                 }
                 Outgoing message = outgoing(length);
+                if (message == null) {
+                    break;
+                }
                 at = gather(sources, at, message.buffer);
                 total += message.buffer.position();
                 send(message);
@@ -108,14 +127,14 @@ final class StreamOutput {
         begin();
         try {
             int length = writable(count);
-            return length == 0 ? 0 : transfer(file, position, length);
+            Outgoing message = length == 0 ? null : outgoing(length);
+            return message == null ? 0 : transfer(file, position, message);
         } finally {
             done();
         }
     }
 
-    private int transfer(FileChannel file, long position, int count) throws IOException {
-        Outgoing message = outgoing(count);
+    private int transfer(FileChannel file, long position, Outgoing message) throws IOException {
         boolean sending = false;
         try {
             int got = 0;
@@ -165,20 +184,27 @@ final class StreamOutput {
         return (int) Math.min(Math.min(bytes, streams.limits().piece()), allowed - sent);
     }
 
-    /** Bytes that leave together, where they are put: in a slot of lent memory, or a buffer of the pool. */
+    /** Bytes that leave together, where they are put: in a slot of lent memory, or a buffer of the budget. */
     private record Outgoing(LentMemory lent, int slot, ByteBuffer buffer) { }
 
-    /** With space for so many bytes; a slot has space for as many as it takes. */
+    /** With space for so many bytes, or as many as a slot takes, or as there is memory for; null: there is none. */
     private Outgoing outgoing(int length) throws VbnException {
         LentMemory lent = length < LentMemory.LEAST ? null : owner.lending().lent();
         int slot = lent == null ? -1 : lent.take();
-        return slot < 0 ? new Outgoing(null, slot, buffer(length))
+        ByteBuffer own = slot < 0 ? buffer(length) : null;
+        return slot < 0 ? own == null ? null : new Outgoing(null, slot, own)
             : new Outgoing(lent, slot, lent.buffer(slot, Math.min(length, LentMemory.SLOT)));
     }
 
     private ByteBuffer buffer(int length) throws VbnException {
         try {
-            return streams.pool().take(length);
+            ByteBuffer got = memory.takeUpTo(length);
+            if (got == null) {
+                starved = true;
+                got = memory.takeUpTo(length); // of what was given back before anybody knew that it is waited for
+                starved = got == null;
+            }
+            return got;
         } catch (OutOfMemoryError e) {
             VbnException cause = StreamInput.noMemory(length);
             stream.fail(cause);
@@ -188,29 +214,40 @@ final class StreamOutput {
 
     private void give(Outgoing message) {
         if (message.lent == null) {
-            streams.pool().give(message.buffer);
+            giveBack(message.buffer);
         } else {
             message.lent.give(message.slot);
         }
     }
 
-    /** A buffer of the pool is given back when the other side has its bytes, a slot when it has read them. */
+    private void giveBack(ByteBuffer buffer) {
+        memory.give(buffer);
+        if (starved) {
+            starved = false;
+            stream.changed();
+        }
+    }
+
+    /** A buffer of the budget is given back when the other side has its bytes, a slot when it has read them. */
     private void send(Outgoing message) {
         ByteBuffer buffer = message.buffer.flip();
         int length = buffer.remaining();
         long place;
+        boolean isEager = false;
         synchronized (this) {
             place = sent;
             sent += length;
             if (message.lent != null) {
                 slots.add(new LentMemory.Slot(message.lent, message.slot, sent));
+            } else {
+                isEager = countEager(length);
             }
         }
         streams.countSent(length);
         if (message.lent == null) {
             ByteBuffer header = stream.frame(StreamFrame.DATA, 0, place).encode();
-            streams.send(stream.peer(), header, buffer, (error, bytes) -> {
-                streams.pool().give(buffer);
+            streams.sendData(stream.peer(), header, buffer, !isEager, (error, bytes) -> {
+                giveBack(buffer);
                 stream.failIf(error);
             });
             return;
@@ -221,6 +258,23 @@ final class StreamOutput {
         }
         ByteBuffer header = stream.frame(StreamFrame.LENT, 0, place).encode(LentMemory.offset(message.slot), length);
         streams.send(stream.peer(), header, null, (error, bytes) -> stream.failIf(error));
+    }
+
+    /** The last so many bytes may be sent eagerly: the other side takes that many whether it has memory or not. */
+    private boolean countEager(int length) {
+        if (eagerUnread + length > StreamInput.EAGER_MOST) {
+            return false;
+        }
+        eagerUnread += length;
+        Eager last = eager.peekLast();
+        boolean merges = last != null && last.bytes + length <= MERGED;
+        eager.add(new Eager(sent, length + (merges ? eager.pollLast().bytes : 0)));
+        return true;
+    }
+
+    /** The stream is closed; what has not come back yet still may. */
+    void close() {
+        memory.close();
     }
 
     /** Ends the output, when the calls that write now are done; flags: of the frame, 0 does nothing where it has ended. */
@@ -262,6 +316,10 @@ final class StreamOutput {
             owner.firstCredit(total);
         }
         allowed = total;
+        starved = false; // slots may be free again
+        while (!eager.isEmpty() && eager.peek().end <= total - window) {
+            eagerUnread -= eager.poll().bytes;
+        }
         while (!slots.isEmpty() && slots.peek().end() <= total - window) {
             slots.poll().give();
         }

@@ -38,8 +38,8 @@ public final class VbnStream implements AutoCloseable {
         this.number = number;
         this.opener = opener;
         this.accepted = !opener;
-        this.input = new StreamInput(streams.engine(), streams.pool(), streams.limits().window(), this::changed,
-            this::fail);
+        this.input = new StreamInput(streams.engine(), streams.memory().share(StreamInput.least(streams.limits().piece())),
+            streams.limits().window(), this::changed, this::violated);
         this.output = new StreamOutput(this, streams, owner, allowed);
     }
 
@@ -149,7 +149,7 @@ public final class VbnStream implements AutoCloseable {
      * Writes as much as the other side's window takes. The bytes are copied.
      *
      * @param source any buffer; its position moves
-     * @return bytes written, 0 when the window is full or the stream is not yet accepted
+     * @return bytes written, 0 when the window is full, the stream is not yet accepted, or there is no memory
      * @throws VbnException when the stream has failed, or its output was ended
      */
     public int write(ByteBuffer source) throws VbnException {
@@ -162,7 +162,7 @@ public final class VbnStream implements AutoCloseable {
      *
      * @param sources any buffers; their positions move
      * @param count how many of them, from the first
-     * @return bytes written, 0 when the window is full or the stream is not yet accepted
+     * @return bytes written, 0 when the window is full, the stream is not yet accepted, or there is no memory
      * @throws VbnException when the stream has failed, or its output was ended
      */
     public long write(ByteBuffer[] sources, int count) throws VbnException {
@@ -175,7 +175,7 @@ public final class VbnStream implements AutoCloseable {
      * @param file the file, opened for reading; its position stays
      * @param position the first byte in the file
      * @param count most bytes, more than 0
-     * @return bytes written, 0 when the window is full or the stream is not yet accepted
+     * @return bytes written, 0 when the window is full, the stream is not yet accepted, or there is no memory
      * @throws java.io.EOFException when the file has nothing at the position
      * @throws IOException when the file cannot be read; the stream is as before
      * @throws VbnException when the stream has failed, or its output was ended
@@ -184,7 +184,7 @@ public final class VbnStream implements AutoCloseable {
         return output.transferFrom(file, position, count);
     }
 
-    /** Returns how many bytes {@link #write} would take now; only the thread that writes makes them fewer. */
+    /** Returns how many bytes {@link #write} takes now at least; only the thread that writes makes them fewer. */
     public long space() {
         return failure() != null ? 0 : output.space();
     }
@@ -214,6 +214,7 @@ public final class VbnStream implements AutoCloseable {
         output.end(StreamFrame.FLAG_NO_READ);
         owner.forget(this);
         input.close();
+        output.close();
         sendCredit();
         changed();
     }
@@ -278,6 +279,7 @@ public final class VbnStream implements AutoCloseable {
         }
         owner.forget(this);
         input.close();
+        output.close();
     }
 
     // ------------------------------------------------------------------------- frames, on the engine's thread
@@ -332,10 +334,11 @@ public final class VbnStream implements AutoCloseable {
         }
     }
 
-    /** Protocol violation: the other side learns it. */
+    /** Protocol violation, or no memory: the other side learns it. */
     void violated(VbnException cause) {
         if (fail(cause)) {
-            control(StreamFrame.RESET, 0, StreamFrame.REASON_PROTOCOL);
+            control(StreamFrame.RESET, 0,
+                cause.kind() == VbnStatus.PROTOCOL ? StreamFrame.REASON_PROTOCOL : StreamFrame.REASON_FAILED);
         }
     }
 

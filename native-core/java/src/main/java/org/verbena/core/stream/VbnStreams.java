@@ -17,7 +17,7 @@ import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnPeer;
 import org.verbena.core.VbnStatus;
-import org.verbena.core.plugin.BufferPool;
+import org.verbena.core.plugin.BufferBudget;
 
 /**
  * The byte streams of one engine. Both sides use the same message id. Thread safe. To be closed before the engine.
@@ -26,13 +26,13 @@ public final class VbnStreams implements AutoCloseable {
     /** Most bytes of a hello. */
     public static final int HELLO_MAX = 1024;
     private static final int SERVICES = 1 << 16;
-    /** Most bytes that all peers of this host together are lent. */
+    /** Most bytes that all peers of this host together are lent, without a budget of the caller's. */
     private static final long LENT_MAX = 64L << 20;
 
     private final VbnEngine engine;
     private final int messageId;
     private final StreamLimits limits;
-    private final BufferPool pool;
+    private final BufferBudget memory;
     private final Map<VbnPeer, PeerStreams> peers = new ConcurrentHashMap<>();
     private final Map<Integer, StreamService> services = new ConcurrentHashMap<>();
     private final LongAdder opened = new LongAdder();
@@ -45,7 +45,6 @@ public final class VbnStreams implements AutoCloseable {
     private final LongAdder receivedBytes = new LongAdder();
     private final LongAdder pulledBytes = new LongAdder();
     private final LongAdder lentBytes = new LongAdder();
-    private final AtomicLong lending = new AtomicLong();
     /** Messages whose sends have not completed. */
     private final AtomicLong sending = new AtomicLong();
     private volatile boolean closed;
@@ -59,10 +58,24 @@ public final class VbnStreams implements AutoCloseable {
      * @throws IllegalStateException when the engine is closed
      */
     public VbnStreams(VbnEngine engine, int messageId, StreamLimits limits) {
+        this(engine, messageId, limits, new BufferBudget(Long.MAX_VALUE, limits.kept(), LENT_MAX));
+    }
+
+    /**
+     * As {@link #VbnStreams(VbnEngine, int, StreamLimits)}, with memory that engines share. A stream that has its part waits until
+     * its reader reads; each always gets a message and 128 KiB.
+     *
+     * @param engine the engine
+     * @param messageId the id of the streams' messages, 0 to 63, used for nothing else and the same at all peers
+     * @param limits the bounds of each stream; how much is kept, the budget says
+     * @param memory the budget for bytes that wait to be sent or read, and for what peers of this host are lent
+     * @throws IllegalStateException when the engine is closed
+     */
+    public VbnStreams(VbnEngine engine, int messageId, StreamLimits limits, BufferBudget memory) {
         this.engine = engine;
         this.messageId = messageId;
         this.limits = limits;
-        this.pool = new BufferPool(limits.kept());
+        this.memory = memory;
         engine.onMessage(messageId, this::receive);
     }
 
@@ -328,19 +341,32 @@ public final class VbnStreams implements AutoCloseable {
         return limits;
     }
 
-    BufferPool pool() {
-        return pool;
+    BufferBudget memory() {
+        return memory;
     }
 
     void send(VbnPeer peer, ByteBuffer frame, ByteBuffer data, Completion done) {
+        engine.send(peer, messageId, frame, data == null ? null : new ByteBuffer[] {data}, counted(done));
+    }
+
+    /** byRendezvous: the data waits here until the other side has memory for it. */
+    void sendData(VbnPeer peer, ByteBuffer frame, ByteBuffer data, boolean byRendezvous, Completion done) {
+        if (byRendezvous) {
+            engine.sendRendezvous(peer, messageId, frame, new ByteBuffer[] {data}, counted(done));
+        } else {
+            send(peer, frame, data, done);
+        }
+    }
+
+    private Completion counted(Completion done) {
         sending.incrementAndGet();
         sentFrames.increment();
-        engine.send(peer, messageId, frame, data == null ? null : new ByteBuffer[] {data}, (error, bytes) -> {
+        return (error, bytes) -> {
             sending.decrementAndGet();
             if (done != null) {
                 done.complete(error, bytes);
             }
-        });
+        };
     }
 
     void countSent(int bytes) {
@@ -354,11 +380,7 @@ public final class VbnStreams implements AutoCloseable {
 
     /** Takes so many bytes of what may be lent, or gives them back; false: there are not as many. */
     boolean lend(int bytes) {
-        if (lending.addAndGet(bytes) <= LENT_MAX) {
-            return true;
-        }
-        lending.addAndGet(-bytes);
-        return false;
+        return memory.lend(bytes);
     }
 
     void countReceived(long bytes, boolean pulled) {
