@@ -3,6 +3,7 @@
 package org.verbena.core.plugin;
 
 import java.nio.ByteBuffer;
+import java.util.function.IntFunction;
 
 /**
  * Holders that keep what they have leave some for the others. Each has a least, which it always gets. Half of the bound, or what
@@ -15,9 +16,11 @@ import java.nio.ByteBuffer;
 public final class BufferBudget {
     private static final int PART = 8;
 
-    private final long bound;
+    private final IntFunction<ByteBuffer> allocator;
     private final long lendable;
     private final BufferPool buffers;
+    /** Less, since the JVM had no more. */
+    private long bound;
     /** The leasts of all shares. */
     private long reserved;
     /** What shares hold beyond their leasts, and what is lent. */
@@ -35,6 +38,11 @@ public final class BufferBudget {
      * @param lendable most bytes of what is lent
      */
     public BufferBudget(long bound, long kept, long lendable) {
+        this(bound, kept, lendable, ByteBuffer::allocateDirect);
+    }
+
+    BufferBudget(long bound, long kept, long lendable, IntFunction<ByteBuffer> allocator) {
+        this.allocator = allocator;
         this.bound = bound;
         this.lendable = lendable;
         this.buffers = new BufferPool(kept);
@@ -82,7 +90,7 @@ public final class BufferBudget {
     }
 
     /** Most bytes. */
-    public long bound() {
+    public synchronized long bound() {
         return bound;
     }
 
@@ -100,7 +108,8 @@ public final class BufferBudget {
          *
          * @param bytes its limit; position 0, arbitrary content
          * @return a direct buffer, to be given back once; null when there is no memory for it now
-         * @throws OutOfMemoryError when the JVM has no direct memory left (-XX:MaxDirectMemorySize)
+         * @throws OutOfMemoryError when the JVM has no direct memory left (-XX:MaxDirectMemorySize), and this holder has nothing
+         *     whose return it could wait for
          */
         public ByteBuffer take(int bytes) {
             return take(bytes, false);
@@ -148,12 +157,21 @@ public final class BufferBudget {
                 }
             }
             try {
-                return ByteBuffer.allocateDirect(size).limit(bytes);
+                return allocator.apply(size).limit(bytes);
             } catch (OutOfMemoryError e) {
-                synchronized (BufferBudget.this) {
-                    hold(-size);
+                if (!waits(size) || force) {
+                    throw e;
                 }
-                throw e;
+                return null;
+            }
+        }
+
+        /** The JVM does not give so many bytes. True when something that this holder has will come back. */
+        private boolean waits(int size) {
+            synchronized (BufferBudget.this) {
+                hold(-size);
+                bound = Math.min(bound, used + lent);
+                return held > 0;
             }
         }
 

@@ -8,7 +8,20 @@ import java.nio.file.Path;
 
 /** How much memory there is for what plugins keep outside the heap. */
 public final class HostMemory {
+    /** What a JVM takes beside its heap: code, classes, threads, network; and the books of its collector, a part of the heap. */
+    private static final long JVM = 192L << 20;
+    private static final int COLLECTOR_PART = 16;
+
     private HostMemory() {
+    }
+
+    /**
+     * Returns the bytes that a JVM takes beside its heap, without direct memory.
+     *
+     * @param heap most bytes of the heap
+     */
+    public static long besideHeap(long heap) {
+        return JVM + heap / COLLECTOR_PART;
     }
 
     /**

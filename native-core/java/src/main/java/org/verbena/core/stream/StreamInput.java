@@ -201,7 +201,7 @@ final class StreamInput {
         eagerUnread += length;
     }
 
-    /** Eager bytes are here already: they fail their stream only if they are more than a sender may send so, and memory is short. */
+    /** Eager bytes are here already: more than a sender may send so fail their stream when memory is short. */
     private ByteBuffer eagerBuffer(int size) throws VbnException {
         ByteBuffer buffer = memory.take(size);
         if (buffer == null && eagerUnread > EAGER_MOST) {

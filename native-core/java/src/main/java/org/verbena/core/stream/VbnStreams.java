@@ -341,7 +341,8 @@ public final class VbnStreams implements AutoCloseable {
         return limits;
     }
 
-    BufferBudget memory() {
+    /** Returns the budget of what waits to be sent or read. */
+    public BufferBudget memory() {
         return memory;
     }
 

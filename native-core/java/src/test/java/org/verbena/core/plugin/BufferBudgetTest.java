@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
@@ -98,6 +99,26 @@ class BufferBudgetTest {
         assertEquals(16 * KIB, other.takeUpTo(64 * KIB).remaining());
         closed.give(held);
         assertEquals(24 * KIB, budget.used());
+    }
+
+    @Test
+    void whoHasSomethingWaitsForItWhenTheJvmHasNoMore() {
+        long[] left = {8 * KIB};
+        BufferBudget budget = new BufferBudget(1 << 20, 0, 0, size -> {
+            if (size > left[0]) {
+                throw new OutOfMemoryError("direct buffer memory");
+            }
+            left[0] -= size;
+            return ByteBuffer.allocate(size);
+        });
+        BufferBudget.Share share = budget.share(LEAST);
+        ByteBuffer held = share.take(8 * KIB);
+        assertNull(share.take(4 * KIB));
+        assertEquals(8 * KIB, budget.bound(), "what it has");
+        assertThrows(OutOfMemoryError.class, () -> budget.share(LEAST).take(4 * KIB));
+        assertEquals(8 * KIB, budget.used());
+        share.give(held);
+        assertEquals(0, budget.used());
     }
 
     @Test
