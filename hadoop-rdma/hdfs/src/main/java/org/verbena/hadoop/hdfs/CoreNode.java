@@ -21,7 +21,6 @@ import org.verbena.core.plugin.ClusterKey;
 import org.verbena.core.plugin.FailedStart;
 import org.verbena.core.plugin.PluginLog;
 import org.verbena.core.plugin.RefusalLog;
-import org.verbena.core.stream.StreamLimits;
 import org.verbena.core.stream.VbnStreams;
 
 /**
@@ -123,7 +122,8 @@ final class CoreNode {
             if (context == null) {
                 context = open(local);
             }
-            VbnStreams made = new VbnStreams(context.shareEngine(name), Hello.MESSAGES, StreamLimits.DEFAULT);
+            VbnStreams made = new VbnStreams(context.shareEngine(name), Hello.MESSAGES, StreamBudget.LIMITS,
+                StreamBudget.shared());
             tally.add(made);
             return made;
         } catch (IOException | GeneralSecurityException | LinkageError e) {

@@ -102,6 +102,9 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
         DefaultMetricsSystem.instance().register(METRICS, "HDFS data by the native core", this);
         LOG.info("Verbena 0.1.0 serves blocks of {} by {}, greeting at port {}, {}{}", shown, node.carriers(), port,
             conf.openToAll() ? "open to all (verbena.hdfs.auth=none)" : "with the key of " + conf.keyFile(), hops);
+        LOG.info("Verbena: streams hold at most {} MiB outside the heap, for bytes that wait to be sent or read: the least of a "
+            + "quarter of what container or host have beside the JVM, and half of its direct memory",
+            StreamBudget.shared().bound() >> 20);
     }
 
     /** Of a DataNode that listens on all addresses, which is Hadoop's default: the one by which the NameNode knows it. */
@@ -131,6 +134,8 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
         for (Map.Entry<String, Long> number : node.tally().numbers().entrySet()) {
             add(record, number.getKey(), number.getValue());
         }
+        add(record, "stream.memory.bytes", StreamBudget.shared().bound());
+        add(record, "stream.memory.used_bytes", StreamBudget.shared().used());
         if (dataNode.getFSDataset() instanceof TieredDataset tiers) {
             MemoryLedger memory = tiers.ledger();
             add(record, "tier.memory.bytes", memory == null ? 0 : memory.limit());

@@ -8,15 +8,12 @@ import org.apache.hadoop.mapreduce.MRJobConfig;
 import org.apache.hadoop.mapreduce.TaskType;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.verbena.core.plugin.HostMemory;
 import org.verbena.core.plugin.PluginSetting;
 
 /** Counts bytes exactly. Thread safe. */
 final class MemoryBudget {
     private static final Logger LOG = LoggerFactory.getLogger(MemoryBudget.class);
-    /** What a JVM takes beside its heap: code, classes, threads, network; and the books of its collector, a part of the heap. */
-    private static final long JVM = 192L << 20;
-    private static final int COLLECTOR_PART = 16;
-
     /** Stock's default. */
     static final int FETCHERS = 5;
 
@@ -45,7 +42,7 @@ final class MemoryBudget {
 
     /** What a container has for a reducer with such a heap and so many fetchers, each of which takes two windows. */
     static MemoryBudget of(long container, long heap, int fetchers) {
-        long jvm = JVM + heap / COLLECTOR_PART + (long) fetchers * Rooms.COUNT * Rooms.BYTES;
+        long jvm = HostMemory.besideHeap(heap) + (long) fetchers * Rooms.COUNT * Rooms.BYTES;
         return new MemoryBudget(Math.max(0, container - heap - jvm), "container of " + (container >> 20) + " MiB less heap of "
             + (heap >> 20) + " MiB less " + (jvm >> 20) + " MiB for the JVM; more by mapreduce.reduce.memory.mb, or "
             + PluginSetting.SHUFFLE_MEMORY);

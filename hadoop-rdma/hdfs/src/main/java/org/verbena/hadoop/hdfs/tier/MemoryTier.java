@@ -15,6 +15,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.plugin.HostMemory;
 import org.verbena.core.plugin.PluginSetting;
+import org.verbena.hadoop.hdfs.StreamBudget;
 
 /**
  * A DataNode's tier of memory: its folder, its size and what is said about both. Its storage type is NVDIMM: RAM_DISK is for
@@ -51,8 +52,8 @@ public final class MemoryTier {
             PrivateFolder.make(all);
             PrivateFolder.make(folder);
             long held = new MemoryLedger(folder, 0).used() - MemoryLedger.OWN;
-            size = TierSize.choose(settings.memorySize(), HostMemory.bytes(), Runtime.getRuntime().maxMemory(), folder,
-                Files.getFileStore(folder).getUsableSpace() + held, block);
+            size = TierSize.choose(settings.memorySize(), HostMemory.bytes(), Runtime.getRuntime().maxMemory(),
+                StreamBudget.bytes(), folder, Files.getFileStore(folder).getUsableSpace() + held, block);
             if (size.warning() != null) {
                 LOG.warn("Verbena hhh: {}", size.warning());
             }

@@ -3,6 +3,7 @@
 package org.verbena.hadoop.hdfs.tier;
 
 import java.nio.file.Path;
+import org.verbena.core.plugin.HostMemory;
 import org.verbena.core.plugin.PluginSetting;
 
 /**
@@ -18,28 +19,26 @@ record TierSize(long bytes, String why, String warning) {
     private static final String CURE = "; give it more (mount -o remount,size=16g /dev/shm; docker run --shm-size=16g) or set ";
 
     private static final String BESIDE = "; lower the DataNode's heap (-Xmx), or give its container or host more memory";
-    /** What a JVM takes beside its heap: code, classes, threads, network; and the books of its collector, a part of the heap. */
-    private static final long JVM = 192L << 20;
-    private static final int COLLECTOR_PART = 16;
 
     /**
      * Chooses the size: as set, else a quarter of the host's memory, but not more than 60 % of what the folder's file system
-     * has for it; never more than host or container have beside the heap, because files in tmpfs are charged to them.
+     * has for it; never more than host or container have beside heap and streams, because files in tmpfs are charged to them.
      *
      * @param wanted verbena.hdfs.memory.size in bytes, 0 = not set
      * @param memory bytes of the host or container
      * @param heap most bytes of the DataNode's heap
+     * @param streams most bytes of its streams
      * @param folder the tier's folder, for messages
      * @param free bytes that are free there, those of replicas of an earlier run with them
      * @param block bytes of one block
      */
-    static TierSize choose(long wanted, long memory, long heap, Path folder, long free, long block) {
-        long left = Math.max(0, memory - heap - heap / COLLECTOR_PART - JVM);
+    static TierSize choose(long wanted, long memory, long heap, long streams, Path folder, long free, long block) {
+        long left = Math.max(0, memory - heap - HostMemory.besideHeap(heap) - streams);
         TierSize chosen = ofFolder(wanted, memory, folder, free);
         String cure = "; " + folder + " has room for " + mib(free) + " MiB" + CURE + DIR + " to a larger tmpfs";
         if (chosen.bytes > left) {
-            String sum = mib(memory) + " MiB less a heap of " + mib(heap) + " MiB and "
-                + mib(heap / COLLECTOR_PART + JVM) + " MiB of the JVM";
+            String sum = mib(memory) + " MiB less a heap of " + mib(heap) + " MiB, " + mib(HostMemory.besideHeap(heap))
+                + " MiB of the JVM and " + mib(streams) + " MiB of streams";
             chosen = new TierSize(left, sum, wanted == 0 ? null : SIZE + " is " + mib(wanted) + " MiB, but " + sum + " leave "
                 + mib(left) + " MiB" + BESIDE);
             cure = BESIDE;

@@ -16,7 +16,7 @@ class TierSizeTest {
     private static final Path FOLDER = Path.of("/dev/shm/tiers");
 
     private static TierSize choose(long wanted, long memory, long free) {
-        return TierSize.choose(wanted, memory, GIB, FOLDER, free, 128 * MIB);
+        return TierSize.choose(wanted, memory, GIB, GIB / 2, FOLDER, free, 128 * MIB);
     }
 
     @Test
@@ -45,15 +45,15 @@ class TierSizeTest {
     }
 
     @Test
-    void heapAndJvmComeFirstInASmallContainer() {
-        TierSize derived = TierSize.choose(0, 4 * GIB, 3 * GIB, FOLDER, 8 * GIB, 128 * MIB);
-        assertEquals((1024 - 192 - 192) * MIB, derived.bytes(), derived.why());
-        assertEquals("4096 MiB less a heap of 3072 MiB and 384 MiB of the JVM", derived.why());
+    void heapJvmAndStreamsComeFirstInASmallContainer() {
+        TierSize derived = TierSize.choose(0, 4 * GIB, 3 * GIB, 160 * MIB, FOLDER, 8 * GIB, 128 * MIB);
+        assertEquals((1024 - 192 - 192 - 160) * MIB, derived.bytes(), derived.why());
+        assertEquals("4096 MiB less a heap of 3072 MiB, 384 MiB of the JVM and 160 MiB of streams", derived.why());
         assertNull(derived.warning());
-        TierSize set = TierSize.choose(2 * GIB, 4 * GIB, 3 * GIB, FOLDER, 8 * GIB, 128 * MIB);
+        TierSize set = TierSize.choose(2 * GIB, 4 * GIB, 3 * GIB, 160 * MIB, FOLDER, 8 * GIB, 128 * MIB);
         assertEquals(derived.bytes(), set.bytes());
         assertTrue(set.warning().startsWith("verbena.hdfs.memory.size is 2048 MiB, but 4096 MiB less a heap"), set.warning());
-        TierSize none = TierSize.choose(0, 4 * GIB, 4 * GIB, FOLDER, 8 * GIB, 128 * MIB);
+        TierSize none = TierSize.choose(0, 4 * GIB, 4 * GIB, 16 * MIB, FOLDER, 8 * GIB, 128 * MIB);
         assertEquals(0, none.bytes());
         assertTrue(none.warning().endsWith("; lower the DataNode's heap (-Xmx), or give its container or host more memory"));
     }
