@@ -145,6 +145,15 @@ final class CoreNode {
         return calling == null ? null : calling.engine();
     }
 
+    /** Whether Hadoop's own connections read blocks where the core has nothing but TCP, which does not encrypt. */
+    synchronized boolean leavesReads() {
+        try {
+            return conf.readsAreHadoops() && context != null && context.settingNumber("tl.tcp.tls") == 0;
+        } catch (VbnException e) {
+            return false; // it has been closed
+        }
+    }
+
     /** What carries blocks, for the log. */
     synchronized String carriers() throws VbnException {
         return Carriers.words(serving.get(0).engine().transports(), context);

@@ -18,6 +18,7 @@ import org.verbena.core.VbnPeer;
 import org.verbena.core.greeting.Greeting;
 import org.verbena.core.plugin.Attempt;
 import org.verbena.core.plugin.LocalAddress;
+import org.verbena.core.plugin.PluginSetting;
 import org.verbena.core.plugin.Remote;
 import org.verbena.core.plugin.Remotes;
 import org.verbena.core.stream.BlockingStream;
@@ -41,7 +42,9 @@ final class DataNodes {
         final Remote<VbnPeer> remote = new Remote<>(VbnPeer::close);
         /** Streams by this or an earlier connection that are open. */
         final AtomicInteger streams = new AtomicInteger();
+        final BlockReads reads;
         volatile boolean announced;
+        volatile boolean readsAnnounced;
         /** This host's address on the way to it, found anew with each connection of the engines: 85 us of a DataNode's time. */
         volatile InetAddress local;
         /** Of the greeting that this connection of the engines began with. */
@@ -52,8 +55,9 @@ final class DataNodes {
         /** Why it is not reached by the core. */
         volatile String obstacle = "not yet connected";
 
-        Link(InetSocketAddress address) {
+        Link(InetSocketAddress address, BlockReads reads) {
             this.address = address;
+            this.reads = reads;
         }
     }
 
@@ -84,7 +88,7 @@ final class DataNodes {
         if (!mayGreet(address)) {
             return null;
         }
-        Link link = links.of(address, Link::new);
+        Link link = links.of(address, this::link);
         VbnPeer peer = link == null ? null : peer(link);
         if (peer == null) {
             node.tally().countTcp(link == null ? Tally.Reason.TOO_MANY : switch (link.remote.state()) {
@@ -95,7 +99,16 @@ final class DataNodes {
             });
             return null;
         }
+        if (link.reads.areHadoops(peer)) {
+            announceReads(link);
+            node.tally().countTcp(Tally.Reason.READING);
+            return null;
+        }
         return open(link, peer);
+    }
+
+    Link link(InetSocketAddress address) {
+        return new Link(address, new BlockReads(node::leavesReads));
     }
 
     private boolean mayGreet(InetSocketAddress address) {
@@ -170,7 +183,7 @@ final class DataNodes {
      */
     String transport(InetSocketAddress address) throws IOException {
         try (CoreSocketChannel stream = open(address)) {
-            Link link = stream == null ? null : links.of(address, Link::new);
+            Link link = stream == null ? null : links.of(address, this::link);
             VbnPeer peer = link == null ? null : link.remote.peer();
             return peer == null ? null : peer.explain();
         }
@@ -178,7 +191,7 @@ final class DataNodes {
 
     /** Why a DataNode that was tried is reached by TCP. */
     String obstacle(InetSocketAddress address) {
-        Link link = mayGreet(address) ? links.of(address, Link::new) : null;
+        Link link = mayGreet(address) ? links.of(address, this::link) : null;
         return link != null ? link.obstacle : mayGreet(address) ? "this process is connected with " + links.size() + " DataNodes"
             : "its port + " + node.conf().portOffset() + " is no port";
     }
@@ -300,6 +313,14 @@ final class DataNodes {
         if (!link.announced) {
             link.announced = true;
             LOG.info("Verbena: DataNode {} is reached by the core: {}", link.address, peer.explain());
+        }
+    }
+
+    private static void announceReads(Link link) {
+        if (!link.readsAnnounced) {
+            link.readsAnnounced = true;
+            LOG.info("Verbena: the core has nothing but TCP to DataNode {}: Hadoop's own TCP reads its blocks ({}=hadoop)",
+                link.address, PluginSetting.HDFS_READS_BY_TCP);
         }
     }
 }

@@ -7,6 +7,7 @@ import static org.verbena.core.plugin.PluginSetting.HDFS_CONNECT_WAIT_MS;
 import static org.verbena.core.plugin.PluginSetting.HDFS_ENABLED;
 import static org.verbena.core.plugin.PluginSetting.HDFS_KEY_FILE;
 import static org.verbena.core.plugin.PluginSetting.HDFS_PORT_OFFSET;
+import static org.verbena.core.plugin.PluginSetting.HDFS_READS_BY_TCP;
 
 import java.io.IOException;
 import java.security.GeneralSecurityException;
@@ -26,10 +27,11 @@ import org.verbena.core.plugin.SettingTable;
  * @param openToAll whether connections need no key
  * @param portOffset the greeting's port less the data port
  * @param connectWaitMillis how long connections wait for the core before they go by TCP ({@link Attempt})
+ * @param readsAreHadoops whether Hadoop's own connections read blocks where the core has nothing but TCP ({@link BlockReads})
  * @param core settings of the core
  */
 public record HdfsConf(boolean enabled, String keyFile, boolean openToAll, int portOffset, long connectWaitMillis,
-        Map<String, String> core) {
+        boolean readsAreHadoops, Map<String, String> core) {
     /** What all settings begin with. */
     public static final String PREFIX = Plugin.HDFS.prefix();
     /** Which address the core's TCP listens on, without what settings of the core begin with. */
@@ -43,7 +45,8 @@ public record HdfsConf(boolean enabled, String keyFile, boolean openToAll, int p
     static HdfsConf of(Configuration conf) {
         SettingTable table = table(conf);
         return new HdfsConf(table.bool(HDFS_ENABLED), table.text(HDFS_KEY_FILE), table.choice(HDFS_AUTH).equals("none"),
-            (int) table.number(HDFS_PORT_OFFSET), table.number(HDFS_CONNECT_WAIT_MS), Map.copyOf(table.core()));
+            (int) table.number(HDFS_PORT_OFFSET), table.number(HDFS_CONNECT_WAIT_MS),
+            table.choice(HDFS_READS_BY_TCP).equals("hadoop"), Map.copyOf(table.core()));
     }
 
     /**

@@ -96,7 +96,7 @@ class IdleDataNodeTest {
     }
 
     private Remote<VbnPeer> remote() {
-        return client.dataNodes().links().of(data, DataNodes.Link::new).remote;
+        return client.dataNodes().links().of(data, client.dataNodes()::link).remote;
     }
 
     private CoreSocketChannel opened() throws Exception {
