@@ -89,6 +89,11 @@ public final class BufferBudget {
         return buffers.kept();
     }
 
+    /** Bytes that holders get in any case, whether they have taken them or not. */
+    public synchronized long reserved() {
+        return reserved;
+    }
+
     /** Most bytes. */
     public synchronized long bound() {
         return bound;

@@ -53,13 +53,18 @@ final class PeerStreams {
             if (opened.putIfAbsent(stream.number(), stream) == null) {
                 return stream;
             }
+            stream.discard();
         }
     }
 
     /** Null when the peer has used the number already, or has too many streams. */
     VbnStream accept(VbnStreams streams, StreamFrame open, int most) {
         VbnStream stream = new VbnStream(streams, this, open.stream(), false, open.value());
-        return accepted.size() < most && accepted.putIfAbsent(open.stream(), stream) == null ? stream : null;
+        if (accepted.size() < most && accepted.putIfAbsent(open.stream(), stream) == null) {
+            return stream;
+        }
+        stream.discard();
+        return null;
     }
 
     /** The stream that a frame is for, null when it has been closed. */

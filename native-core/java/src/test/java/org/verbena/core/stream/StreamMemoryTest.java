@@ -36,7 +36,8 @@ class StreamMemoryTest {
     private final AtomicReference<CompletableFuture<VbnStream>> accepted = new AtomicReference<>();
     private VbnEngine reader;
     private boolean attached;
-    private StreamLimits limits = LIMITS;
+    private StreamLimits readers = LIMITS;
+    private StreamLimits writers = LIMITS;
     private VbnStreams out;
     private VbnStreams in;
     private VbnPeer peer;
@@ -51,8 +52,8 @@ class StreamMemoryTest {
         VbnContext there = fixture.context(transports);
         reader = attached ? there.attachEngine("reader") : there.shareEngine("reader");
         VbnEngine writer = fixture.context(transports).shareEngine("writer");
-        in = new VbnStreams(reader, StreamServer.MESSAGE, LIMITS, reading);
-        out = new VbnStreams(writer, StreamServer.MESSAGE, limits, writing);
+        in = new VbnStreams(reader, StreamServer.MESSAGE, readers, reading);
+        out = new VbnStreams(writer, StreamServer.MESSAGE, writers, writing);
         in.serve(SERVICE, (stream, hello) -> accepted.get().complete(stream));
         peer = writer.connect(reader.address(), null);
     }
@@ -185,10 +186,10 @@ class StreamMemoryTest {
     /** Of a peer that may send larger messages than we do: each stream takes one in any case, which is beyond the bound. */
     @Test
     void streams_with_larger_messages_go_on_as_well() throws Exception {
-        limits = StreamLimits.DEFAULT;
+        writers = StreamLimits.DEFAULT;
         begin("tcp", false);
         for (int i = 0; i < MANY; i++) {
-            assertTrue(open().writer.write(ByteBuffer.allocate(limits.piece())) > 2 * LIMITS.piece());
+            assertTrue(open().writer.write(ByteBuffer.allocate(writers.piece())) > 2 * LIMITS.piece());
         }
         expectAnotherGoesOn();
     }
@@ -229,6 +230,22 @@ class StreamMemoryTest {
         all.forEach(pair -> pair.reader.close());
         Fixture.await("all memory is back", () -> writing.used() + reading.used() == 0);
         all.forEach(Pair::close);
+    }
+
+    @Test
+    void streams_that_are_refused_or_closed_take_nothing() throws Exception {
+        readers = new StreamLimits(LIMITS.window(), LIMITS.piece(), 1, 0); // one stream
+        begin("tcp", false);
+        Pair pair = open();
+        long one = reading.reserved() + writing.reserved();
+        for (int i = 0; i < MANY; i++) {
+            try (VbnStream second = out.open(peer, SERVICE, new byte[0])) {
+                Fixture.await("a refusal", second::isRefused);
+            }
+        }
+        assertEquals(one, reading.reserved() + writing.reserved());
+        pair.close();
+        Fixture.await("nothing is reserved", () -> reading.reserved() + writing.reserved() == 0);
     }
 
     @Test
