@@ -12,10 +12,10 @@ import sys
 import tree
 
 WORDS = 30
-MOST_LONG = 160
+MOST_LONG = 110
 MOST_BARE = 120
 HEADERS = {"native-core/include/vbn/vbn.h", "memcached-rdma/client/include/verbena/mc.h"}
-LIST_ITEM = re.compile(r"([-*]|\d+\.)\s+")
+LIST_ITEM = re.compile(r"^(?:[-*]|\d+\.)\s+")
 SENTENCE_END = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<!\.\.)(?<=[.!?])[)\"]?\s+|(?<=[.!?]\))\s+")
 # "who" behind a noun begins a relative clause, which is good; behind these words, or first, it stands for a noun
 BEFORE_WHO = "and or say says that to of by for is know knows see show shows tell tells name names ask asks in with from than " \
@@ -67,7 +67,7 @@ def page_paragraphs(text):
         if not words or fenced or is_fence or code or words[0] == "<":
             continue
         if words[0] in "#|":
-            yield from ((line, cell) for cell in re.split(r"(?<!\\)\||;", words.strip("|# ")))
+            yield from ((line, cell) for cell in re.split(r"(?<!\\)\||;| · ", words.strip("|# ")))
             continue
         start = start if part else line
         part.append(LIST_ITEM.sub("", words, count=1) if not part else words)

@@ -120,6 +120,10 @@ class ProseTest(FolderTest):
             self.assertEqual(len(self.found("docs/a.md", text)[1]), 1, text)
         self.assertEqual(self.found("docs/a.md", "A user who waits loses."), [[], []])
 
+    def test_a_number_with_a_full_stop_ends_a_sentence_and_begins_an_item(self):
+        found = [sentence for _, sentence in prose.sentences(pathlib.Path("a.md"), "Seen in 2026. All good.\n1. An item.")]
+        self.assertEqual(found, ["Seen in 2026.", "All good.", "An item."])
+
     def test_code_and_addresses_of_links_are_no_words(self):
         text = f"See [it](what.md) and `what {self.LONG}`.\n\n    what who\n\n```\nwhat who\n```\n"
         self.assertEqual(self.found("docs/a.md", text), [[], []])
