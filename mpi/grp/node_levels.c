@@ -81,7 +81,7 @@ int node_levels_reduce(grp_t *grp, const void *mine, void *result, size_t count,
     const int lacks = at == NULL && levels_is_head(grp->levels);
     int status = lacks ? VBN_ERR_NO_MEMORY : near_reduce(grp, mine, at, count, reduce);
     if (lacks)
-        node_break(grp->levels->inside.node, grp_fail(status, "no memory left for what the node has"));
+        node_break(grp->levels->inside.node, grp_fail(status, "no memory left for the data of the node"));
     sched_t *sched = heads_open(grp, &status);
     if (sched != NULL)
         levels_heads_reduce(sched, grp->levels, at, count, reduce, root);

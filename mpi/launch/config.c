@@ -240,7 +240,7 @@ const char *launch_config_get(launch_job_t *job, const uint8_t *bytes, size_t le
     if (stayed)
         snprintf(problem, sizeof(problem), "folder %.200s is not there: choose another one by -wdir", folder);
     free(folder);
-    return from.broken || job->size < 1 || job->host_count != 1 ? "what mpiexec says cannot be read"
+    return from.broken || job->size < 1 || job->host_count != 1 ? "the configuration from mpiexec cannot be read"
            : stayed                                             ? problem
                                                                 : NULL;
 }

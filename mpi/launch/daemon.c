@@ -216,8 +216,8 @@ static const char *learn(void)
     int rc;
     while ((rc = channel_next(&here.channel, &frame)) == 0)
         if ((poll(&entry, 1, -1) < 0 && errno != EINTR) || channel_read(&here.channel) != 0)
-            return "mpiexec ended before it said what to start";
-    return rc < 0 || frame.type != FRAME_CONFIG ? "mpiexec does not begin with what to start"
+            return "mpiexec ended before it sent the programs to start";
+    return rc < 0 || frame.type != FRAME_CONFIG ? "the first frame of mpiexec does not have the programs to start"
                                                 : launch_config_get(&here.job, frame.payload, frame.length);
 }
 

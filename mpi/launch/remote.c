@@ -205,7 +205,7 @@ void launch_remote_serve(launch_job_t *job, int host)
     while (!there->lost && (rc = channel_next(&there->channel, &frame)) > 0 && on_frame(job, there, &frame) == 0)
         ;
     if (rc != 0) {
-        lose(job, there, "what it sends is not what a daemon of Verbena says");
+        lose(job, there, "it sends frames that no daemon of Verbena sends");
         if (there->pid > 0) /* of no use any more, nor is what it started */
             (void)kill(-there->pid, SIGKILL);
     } else if (ended && (there->channel.greeted || there->pid == 0))

@@ -109,7 +109,7 @@ int pmi_get_bytes(pmi_t *pmi, const char *key, void *bytes, size_t *length_p)
     const char *point = strchr(text, '.');
     const size_t length = point == NULL || used != wanted ? SIZE_MAX : pmi_decode(bytes, *length_p, point + 1);
     if (length == SIZE_MAX) {
-        snprintf(pmi->error, sizeof(pmi->error), "get %s: the launcher's value is not what was put", key);
+        snprintf(pmi->error, sizeof(pmi->error), "get %s: the launcher's value differs from the one that was put", key);
         return -1;
     }
     *length_p = length;

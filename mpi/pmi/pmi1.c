@@ -192,7 +192,7 @@ int pmi1_open(pmi_t *pmi, int fd)
     pmi->ops = &ops;
     pmi->fd = fd;
     if (rank == NULL || size == NULL || atoi(size) < 1 || atoi(rank) < 0 || atoi(rank) >= atoi(size))
-        return fail(pmi, "start", "PMI_FD is set, but PMI_RANK and PMI_SIZE are not what they should be");
+        return fail(pmi, "start", "PMI_FD is set, but PMI_RANK and PMI_SIZE are no valid rank and size");
     pmi->rank = atoi(rank);
     pmi->size = atoi(size);
     if (hello(pmi) != 0)

@@ -141,7 +141,8 @@ int mpi_Type_free(MPI_Datatype *datatype)
 {
     dt_type_t *type = dt_find(*datatype);
     if (type == NULL || type->is_fixed)
-        return err_set(MPI_ERR_TYPE, "%s cannot be freed", type == NULL ? "what is no datatype" : dt_name(type));
+        return err_set(MPI_ERR_TYPE, "%s cannot be freed",
+                       type == NULL ? "a handle that is no datatype" : dt_name(type));
     if (type->handles == 1) {
         const int rc = dt_attr_delete_all(type);
         if (rc != MPI_SUCCESS)

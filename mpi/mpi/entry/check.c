@@ -68,7 +68,7 @@ int check_is_inter_so_far(const char *name)
 {
     return err_set(
         MPI_ERR_UNSUPPORTED_OPERATION,
-        "%s is an intercommunicator, for which the function is not written yet; docs/mpi.md lists what is there", name);
+        "%s is an intercommunicator, for which the function is not written yet; docs/mpi.md lists the functions", name);
 }
 
 int entry_widen(entry_wide_t *wide, const int *values, MPI_Count length)

@@ -175,7 +175,7 @@ int err_raise_by(MPI_Errhandler handler, const char *function, int code)
 int err_unsupported(const char *function)
 {
     return err_set(MPI_ERR_UNSUPPORTED_OPERATION,
-                   "%s is not written yet in this version of Verbena; docs/mpi.md lists what is there", function);
+                   "%s is not written yet in this version of Verbena; docs/mpi.md lists the functions", function);
 }
 
 /* Under obj_lock, as the entry points do it; and the next one. */

@@ -43,7 +43,7 @@ void shm_failed(const char *function, int status, const char *text)
 
 void shm_unwritten(const char *function)
 {
-    shm_fatal(function, "Verbena does not have this function yet (docs/openshmem.md says what there is)");
+    shm_fatal(function, "Verbena does not have this function yet (docs/openshmem.md lists the functions)");
 }
 
 void shm_check_ready(const char *function)
@@ -104,7 +104,7 @@ static void show_information(void)
         printf("SHMEM_VERSION         print the version at the start\n"
                "SHMEM_INFO            print this text\n"
                "SHMEM_SYMMETRIC_SIZE  limit of the symmetric heap of each PE: bytes, or with k, m, g, t (now %zu)\n"
-               "SHMEM_DEBUG           print what was chosen\n"
+               "SHMEM_DEBUG           print the choices\n"
                "%d PEs, %d of them share memory with PE 0; static data: %zu bytes are symmetric\n",
                shm.limit, shm.pes, shm.on_node, shm.static_count > 0 ? shm.statics_length : 0);
     (void)fflush(stdout);

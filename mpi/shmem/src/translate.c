@@ -54,8 +54,8 @@ static void not_symmetric(const void *address, size_t length, const char *functi
     if (shm.static_count > 0 && dladdr(address, &object) != 0)
         shm_fatal(
             function,
-            "address %p is not symmetric: it lies in %s; symmetric is what programs and their libraries may write, if they "
-            "were loaded before shmem_init and are not libraries of the system",
+            "address %p is not symmetric: it lies in %s; writable data of programs and of their libraries is symmetric, if "
+            "they were loaded before shmem_init and are not libraries of the system",
             address, object.dli_fname);
     shm_fatal(
         function,
