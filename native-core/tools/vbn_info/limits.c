@@ -66,8 +66,8 @@ static void tell_memfd(report_t *report)
 {
     int fd;
     if (os_memfd("vbn-info", os_page_bytes(), &fd) != VBN_OK) {
-        tell(report, "memfd", GRADE_MISSING, "without it same-host peers use TCP; the text above names what helps",
-             "%s", vbn_error_text());
+        tell(report, "memfd", GRADE_MISSING, "without it same-host peers use TCP; the text above has the cure", "%s",
+             vbn_error_text());
         return;
     }
     close(fd);
@@ -79,7 +79,7 @@ static void tell_userfaultfd(report_t *report)
     int fd;
     if (os_watch_open(&fd) != VBN_OK) {
         tell(report, "userfaultfd", GRADE_SLOWER,
-             "without it registered user memory is registered anew for each use; the text above names what helps", "%s",
+             "without it registered user memory is registered anew for each use; the text above has the cure", "%s",
              vbn_error_text());
         return;
     }

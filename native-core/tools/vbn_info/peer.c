@@ -147,7 +147,7 @@ void tell_peer(report_t *report, const char *key_file, const char *address)
     uint8_t blob[VBN_ADDRESS_MAX];
     size_t length = from_hex(address, blob, sizeof(blob));
     if (length == 0)
-        info_fail("the address has to be what vbn-info --listen prints: hexadecimal digits, at most %d",
+        info_fail("the address must be one that vbn-info --listen prints: hexadecimal digits, at most %d",
                   2 * VBN_ADDRESS_MAX);
     if (open_node(&node, key_file) != VBN_OK)
         info_fail("cannot open a worker: %s", vbn_error_text());

@@ -63,7 +63,7 @@ static void tell_port(void *arg, bool usable, const char *name, const char *text
 {
     char row[96];
     (void)snprintf(row, sizeof(row), "device %s", name);
-    tell(arg, row, usable ? GRADE_OK : GRADE_SLOWER, usable ? NULL : "the text above says what to do", "%s", text);
+    tell(arg, row, usable ? GRADE_OK : GRADE_SLOWER, usable ? NULL : "the text above has the cure", "%s", text);
 }
 
 /* What workers take of them, by VBN_TL_VERBS_DEVICE of the environment, and why. */
@@ -77,7 +77,7 @@ static void tell_choice(report_t *report, const here_t *here)
             tell(report, device == 0 ? "taken" : "taken too", GRADE_OK, NULL, "%s", text);
     }
     if (status != VBN_ERR_INVALID)
-        tell(report, "taken", GRADE_MISSING, "the text above says what to do", "none: %s", vbn_error_text());
+        tell(report, "taken", GRADE_MISSING, "the text above has the cure", "none: %s", vbn_error_text());
 }
 
 /* A name in the list of tl.enable. */
