@@ -25,7 +25,7 @@ static jint native_share(JNIEnv *env, jclass cls, jlong handle)
         if (worker->calls[i] < 0)
             worker->calls[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         if (worker->calls[i] < 0)
-            return jni_status(err_sys(errno, "cannot create an event descriptor for those who wait for a worker"));
+            return jni_status(err_sys(errno, "cannot create an event descriptor for threads that wait for a worker"));
     }
     return VBN_OK;
 }

@@ -20,7 +20,7 @@ vbn_status_t vbn_group_join(vbn_worker_t *worker, const char *address, vbn_group
     API_BY_ONE_THREAD(worker == NULL ? NULL : worker->proto);
     uint8_t bytes[16];
     if (worker == NULL || address == NULL || func == NULL || group_p == NULL)
-        return err_set(VBN_ERR_INVALID, "a group needs a worker, an address and a function for what arrives");
+        return err_set(VBN_ERR_INVALID, "a group needs a worker, an address and a function for datagrams");
     if (!parse(address, bytes))
         return err_set(VBN_ERR_INVALID, "\"%.64s\" is not an IP address: write it as 239.1.2.3 or ff15::1", address);
     return link_group_join(worker->link, bytes, func, arg, group_p);

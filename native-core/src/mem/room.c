@@ -12,8 +12,8 @@ static vbn_status_t check(const os_room_t *room, size_t bytes)
         return VBN_OK;
     return err_set(
         VBN_ERR_NO_MEMORY,
-        "wanted %zu bytes of shared memory, %s has %llu left: ask for less, raise that limit, or end what else "
-        "uses memory there",
+        "wanted %zu bytes of shared memory, %s has %llu left: ask for less, raise that limit, or end other programs "
+        "that use memory there",
         bytes, room->bound, (unsigned long long)room->bytes);
 }
 

@@ -162,8 +162,8 @@ static vbn_status_t check_new(mem_registry_t *registry, const mem_import_t *impo
     list_for_each(link, &registry->shared) {
         if (container_of(link, vbn_mem_t, shared)->import == import)
             return err_set(VBN_ERR_INVALID,
-                           "this context shares the memory already: use what vbn_mem_reserve or the first "
-                           "vbn_mem_join has given");
+                           "this context shares the memory already: use the memory of vbn_mem_reserve or of "
+                           "the first vbn_mem_join");
     }
     return VBN_OK;
 }

@@ -60,7 +60,7 @@ vbn_status_t proto_set_low_mark(vbn_peer_t *peer, uint64_t bytes, vbn_low_mark_f
         return VBN_OK;
     proto_low_mark_t *low = calloc(1, sizeof(*low));
     if (low == NULL)
-        return err_set(VBN_ERR_NO_MEMORY, "no heap to watch what is queued towards a peer");
+        return err_set(VBN_ERR_NO_MEMORY, "no heap for the mark of a peer's queue");
     stream_init(&low->stream, proto_engine_of(peer), peer, STREAM_LOW_MARK);
     low->bytes = bytes;
     low->func = func;

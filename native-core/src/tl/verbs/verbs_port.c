@@ -98,7 +98,7 @@ static vbn_status_t examine(verbs_port_t *port, const char *device, int wanted_g
     struct ibv_gid_entry gid = {0};
     snprintf(port->name, sizeof(port->name), "%.60s:%u", device, port->number);
     if (verbs_port_query(port, &attr) != 0)
-        return unusable(port, "the port cannot be queried", "see dmesg for what the driver says");
+        return unusable(port, "the port cannot be queried", "see dmesg for the driver's messages");
     bool ethernet = attr.link_layer == IBV_LINK_LAYER_ETHERNET;
     port->iwarp = port->context->device->transport_type == IBV_TRANSPORT_IWARP;
     if (attr.state != IBV_PORT_ACTIVE)
