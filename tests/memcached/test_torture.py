@@ -161,7 +161,7 @@ class TortureTest(unittest.TestCase):
         self.compare_items(stock, ours)
 
     def compare_memory(self, stock, ours):
-        bound = MEMORY * MIB * 3 // 2 + ours.connections * CLIENT_BYTES  # docs/memcached.md, "How memory is shared"
+        bound = MEMORY * MIB * 3 // 2 + ours.connections * CLIENT_BYTES  # docs/memcached.md, "Use of memory"
         slack = bound // 4 + 16 * MIB  # of the allocator, and of a sanitizer's shadow
         print(f"memory: memcached {stock.most / MIB:.0f}, ours {ours.most / MIB:.0f} MiB, at most {bound / MIB:.0f} for -m "
               f"{MEMORY}; sets that failed: memcached {stock.failed}, ours {ours.failed}", flush=True)

@@ -118,7 +118,7 @@ static const char *cure_of(const char *text)
         const char *words, *cure;
     } cures[] = {
         {"others can read the key", NULL}, /* says it itself */
-        {"the server has no messages", "what stands in the way is at the server: the line of its start says the same"},
+        {"the server has no messages", "the cause is at the server: the line of its start names it, too"},
         {"cannot resolve", "see that the name is right, and that DNS or /etc/hosts knows it; or give an address"},
         {"No route to host", "see that a network leads there, and that a firewall lets the port through"},
         {"Network is unreachable", "see that a network leads there"},
