@@ -205,7 +205,7 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
             while (!closing) {
                 pass(SLEEP_NANOS);
             }
-        } catch (VbnException e) {
+        } catch (VbnException | RuntimeException | Error e) {
             failed(e);
         } finally {
             end();
@@ -213,8 +213,8 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
     }
 
     /** The worker is of no use any more; the engine's own thread closes it. */
-    void failed(VbnException cause) {
-        context.log(VbnLog.ERROR, "engine " + name + " ends: " + cause.getMessage());
+    void failed(Throwable cause) {
+        context.log(VbnLog.ERROR, "engine " + name + " ends: " + (cause instanceof VbnException ? cause.getMessage() : cause));
         close();
     }
 
@@ -297,7 +297,7 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
             if (!closing) {
                 pass(maxWaitNanos);
             }
-        } catch (VbnException | RuntimeException e) {
+        } catch (VbnException | RuntimeException | Error e) {
             closing = true;
             throw e;
         } finally {
@@ -389,14 +389,22 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
 
     private void dispatch(int events) {
         for (int i = 0; i < events; i++) {
-            switch (page.kind(i)) {
-                case PageLayout.EVENT_OP -> operations.completed(i);
-                case PageLayout.EVENT_MESSAGE -> peers.received(i);
-                case PageLayout.EVENT_PEER_LOST -> peers.lost(i);
-                default -> context.drainLog();
+            try {
+                dispatchOne(i);
+            } catch (RuntimeException | Error e) { // such as a full heap: the others are of other operations and peers
+                callbacks.failed("an event", e);
             }
         }
         operations.issueWaiting();
+    }
+
+    private void dispatchOne(int i) {
+        switch (page.kind(i)) {
+            case PageLayout.EVENT_OP -> operations.completed(i);
+            case PageLayout.EVENT_MESSAGE -> peers.received(i);
+            case PageLayout.EVENT_PEER_LOST -> peers.lost(i);
+            default -> context.drainLog();
+        }
     }
 
     VbnPeer connect(byte[] remoteAddress, PeerListener listener) throws VbnException {

@@ -308,7 +308,7 @@ public final class VbnContext implements AutoCloseable {
         byte[] lines = Native.contextLog(handle);
         for (int from = 0, i = 0; lines != null && i < lines.length; i++) {
             if (lines[i] == 0) {
-                log.line(parse(new String(lines, from, i - from, StandardCharsets.UTF_8)));
+                tell(parse(new String(lines, from, i - from, StandardCharsets.UTF_8)));
                 from = i + 1;
             }
         }
@@ -320,6 +320,15 @@ public final class VbnContext implements AutoCloseable {
     }
 
     void log(int level, String text) {
-        log.line(new VbnLog.Line(level, VbnLog.PROCESS, 0, text));
+        tell(new VbnLog.Line(level, VbnLog.PROCESS, 0, text));
+    }
+
+    /** What the user's log throws ends nothing here: there is nobody to tell, and engines and their callers go on. */
+    private void tell(VbnLog.Line line) {
+        try {
+            log.line(line);
+        } catch (RuntimeException | Error e) {
+            return; // the line is lost
+        }
     }
 }

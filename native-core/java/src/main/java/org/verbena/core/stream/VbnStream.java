@@ -342,6 +342,13 @@ public final class VbnStream implements AutoCloseable {
         }
     }
 
+    /** Something here threw, at a frame or in the listener: the stream has lost bytes or a wake-up, and both sides learn it. */
+    void broken(Throwable cause) {
+        if (fail(new VbnException(VbnStatus.CLOSED, "the stream has failed here: " + cause))) {
+            control(StreamFrame.RESET, 0, StreamFrame.REASON_FAILED);
+        }
+    }
+
     /** True when it had not failed before. */
     boolean fail(VbnException cause) {
         synchronized (this) {
@@ -364,10 +371,17 @@ public final class VbnStream implements AutoCloseable {
         return new VbnException(failure.kind(), "stream to " + peer() + ": " + failure.text(), failure);
     }
 
+    /** Whatever the listener throws concerns this stream alone: who calls goes on with others. */
     void changed() {
         StreamListener told = listener;
-        if (told != null) {
+        if (told == null) {
+            return;
+        }
+        try {
             told.changed(this);
+        } catch (RuntimeException | Error e) {
+            broken(e);
+            streams.report(e);
         }
     }
 

@@ -261,6 +261,12 @@ public final class VbnStreams implements AutoCloseable {
             if (stream != null) {
                 stream.violated(e);
             }
+        } catch (RuntimeException | Error e) {
+            if (stream != null) {
+                stream.broken(e);
+            }
+            drop(message);
+            throw e; // the engine logs it
         }
         drop(message); // of a stream that was closed here, or nonsense
     }
@@ -310,7 +316,7 @@ public final class VbnStreams implements AutoCloseable {
             refuse(open, message.peer());
             return;
         }
-        if (takes(service, stream, data)) {
+        if (takes(service, stream, data, open)) {
             accepted.increment();
             if ((open.flags() & StreamFrame.FLAG_AT_ONCE) == 0) {
                 stream.accept();
@@ -321,11 +327,12 @@ public final class VbnStreams implements AutoCloseable {
         }
     }
 
-    private static boolean takes(StreamService service, VbnStream stream, ByteBuffer hello) {
+    private boolean takes(StreamService service, VbnStream stream, ByteBuffer hello, StreamFrame open) {
         try {
             return service.accept(stream, hello);
         } catch (RuntimeException | Error e) {
             stream.discard();
+            refuse(open, stream.peer());
             throw e; // the engine logs it
         }
     }
@@ -368,6 +375,17 @@ public final class VbnStreams implements AutoCloseable {
                 done.complete(error, bytes);
             }
         };
+    }
+
+    /** Somebody's callback has thrown: the engine logs it. */
+    void report(Throwable thrown) {
+        try {
+            engine.execute(() -> {
+                throw new IllegalStateException("a listener of a stream threw " + thrown, thrown);
+            });
+        } catch (RejectedExecutionException e) {
+            return; // the engine is closed
+        }
     }
 
     void countSent(int bytes) {
