@@ -36,7 +36,7 @@ final class AddressHandler extends SimpleChannelInboundHandler<FullHttpRequest> 
 
     private final JobServers servers;
 
-    private AddressHandler(JobServers servers) {
+    AddressHandler(JobServers servers) {
         this.servers = servers;
     }
 
@@ -90,9 +90,10 @@ final class AddressHandler extends SimpleChannelInboundHandler<FullHttpRequest> 
         servers.execute(() -> {
             try {
                 answer(ctx, HttpResponseStatus.OK, servers.address(job, local), reply);
-            } catch (IOException e) {
-                LOG.warn("{} is served by HTTP only: {}", job, e.getMessage());
-                answer(ctx, HttpResponseStatus.SERVICE_UNAVAILABLE, e.getMessage().getBytes(StandardCharsets.UTF_8), reply);
+            } catch (IOException | RuntimeException | Error e) { // without an answer a reducer waits for its time-out
+                String cause = e instanceof IOException && e.getMessage() != null ? e.getMessage() : e.toString();
+                LOG.warn("{} is served by HTTP only: {}", job, cause);
+                answer(ctx, HttpResponseStatus.SERVICE_UNAVAILABLE, cause.getBytes(StandardCharsets.UTF_8), reply);
             }
         });
     }

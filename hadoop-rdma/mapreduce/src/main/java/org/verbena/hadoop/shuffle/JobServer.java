@@ -67,7 +67,7 @@ final class JobServer implements AutoCloseable {
         context = VbnContext.open(config);
         try {
             engine = context.startEngine("verbena-shuffle");
-        } catch (VbnException e) {
+        } catch (VbnException | RuntimeException | Error e) {
             context.close();
             throw e;
         }

@@ -18,6 +18,7 @@ import org.apache.hadoop.mapreduce.security.token.JobTokenSecretManager;
 import org.apache.hadoop.security.token.SecretManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.verbena.core.plugin.FailedStart;
 import org.verbena.core.plugin.JobKeys;
 import org.verbena.core.plugin.LocalAddress;
 import org.verbena.core.plugin.PluginSetting;
@@ -40,6 +41,7 @@ final class JobServers implements AutoCloseable {
     private final NodeSite node;
     private final Map<String, JobServer> open = new HashMap<>();
     private final Map<String, ServedBytes> served = new HashMap<>();
+    private final Map<String, FailedStart> failed = new HashMap<>();
     private final ScheduledExecutorService worker;
 
     /**
@@ -61,7 +63,16 @@ final class JobServers implements AutoCloseable {
             thread.setDaemon(true);
             return thread;
         });
-        worker.scheduleWithFixedDelay(() -> closeUnused(System.nanoTime()), CHECK_SECONDS, CHECK_SECONDS, TimeUnit.SECONDS);
+        worker.scheduleWithFixedDelay(this::look, CHECK_SECONDS, CHECK_SECONDS, TimeUnit.SECONDS);
+    }
+
+    /** What it throws would end all later looks. */
+    private void look() {
+        try {
+            closeUnused(System.nanoTime());
+        } catch (RuntimeException | Error e) {
+            LOG.warn("Verbena: jobs that nobody uses are not closed this time: {}", e.toString());
+        }
     }
 
     /** Runs a task that may block. */
@@ -109,17 +120,24 @@ final class JobServers implements AutoCloseable {
             if (user == null) {
                 throw new IOException("the job has ended");
             }
-            try {
-                server = new JobServer(job, user, JobKeys.derive(secret(job).getEncoded(), KEY_LABEL), shown, conf, outputs,
-                    node.folders(), served.computeIfAbsent(job, name -> new ServedBytes()));
-            } catch (GeneralSecurityException e) {
-                throw new IOException(e.toString(), e);
-            }
+            server = start(job, user, secret(job), shown);
             open.put(job, server);
             LOG.info("Verbena: {} is served by {} from {}", job, server.transports(), shown.getHostAddress());
         }
         server.used();
         return server.address();
+    }
+
+    /** All reducers of the job ask: a start that fails is not repeated for each of them, while other jobs wait for it. */
+    private JobServer start(String job, String user, SecretKey secret, InetAddress shown) throws IOException {
+        FailedStart failure = failed.computeIfAbsent(job, name -> new FailedStart());
+        failure.check();
+        try {
+            return new JobServer(job, user, JobKeys.derive(secret.getEncoded(), KEY_LABEL), shown, conf, outputs,
+                node.folders(), served.computeIfAbsent(job, name -> new ServedBytes()));
+        } catch (IOException | GeneralSecurityException | RuntimeException | Error e) {
+            throw failure.failed(e instanceof IOException known ? known : new IOException(e.toString(), e));
+        }
     }
 
     /**
@@ -146,6 +164,7 @@ final class JobServers implements AutoCloseable {
     synchronized void end(String job) {
         JobServer server = open.remove(job);
         ServedBytes bytes = served.remove(job);
+        failed.remove(job);
         if (server != null) {
             execute(server::close);
         }
