@@ -135,11 +135,12 @@ def other_hosts(build):
 
 def host_failures(build):
     """What is wrong with a host is said, and nothing hangs."""
+    strange = "it sends frames that no daemon of Verbena sends"
     for script, text in (("exit 255", "cannot log in"), ("exec sh -c 'exec /nonexistent/mpiexec'", "at the same path"),
                          ("exit 9", "exit code 9"), ("kill -9 $$", "ended before the daemon answered"),
-                         ("head -c 100000 /dev/zero; sleep 1000 & wait", "frames that no daemon of Verbena sends"),
-                         (r"printf '\nverbena-daemon 1\n\377\377\377\377aaaaaaaaaaaaaa'; sleep 1000 & wait", "frames that no daemon"),
-                         (r"printf '\nverbena-daemon 1\n\001\000\000\000\000\000\000\000\004x'; sleep 1000 & wait", "frames that no daemon")):
+                         ("head -c 100000 /dev/zero; sleep 1000 & wait", strange),
+                         (r"printf '\nverbena-daemon 1\n\377\377\377\377aaaaaaaaaaaaaa'; sleep 1000 & wait", strange),
+                         (r"printf '\nverbena-daemon 1\n\001\000\000\000\000\000\000\000\004x'; sleep 1000 & wait", strange)):
         with Ssh("#!/bin/sh\n" + script + "\n") as ssh:
             status, out, err = launch(build, *ssh, "-hosts", "one", "-n", 2, "sleep", "1000")
         if status != 1 or "host one" not in err or text not in err:
