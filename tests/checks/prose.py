@@ -74,10 +74,10 @@ def page_paragraphs(text):
 
 
 def sentences(path, text):
-    """Yields (line, sentence); code counts as one word, a link as its text."""
+    """Yields (line, sentence); code and a quoted word count as one word, a link as its text."""
     read = {".md": page_paragraphs, ".h": header_paragraphs, ".txt": help_paragraphs}[path.suffix]
     for line, part in read(text):
-        part = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]*`", "CODE", part)).replace("*", "")
+        part = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]*`|\"\w+\"", "CODE", part)).replace("*", "")
         yield from ((line, " ".join(sentence.split())) for sentence in SENTENCE_END.split(part) if len(sentence.split()) > 1)
 
 

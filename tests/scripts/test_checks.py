@@ -125,7 +125,7 @@ class ProseTest(FolderTest):
         self.assertEqual(found, ["Seen in 2026.", "All good.", "An item."])
 
     def test_code_and_addresses_of_links_are_no_words(self):
-        text = f"See [it](what.md) and `what {self.LONG}`.\n\n    what who\n\n```\nwhat who\n```\n"
+        text = f"See [it](what.md), \"what\" and `what {self.LONG}`.\n\n    what who\n\n```\nwhat who\n```\n"
         self.assertEqual(self.found("docs/a.md", text), [[], []])
 
     def test_comments_of_public_headers_and_help_texts_are_read_and_other_files_are_not(self):
