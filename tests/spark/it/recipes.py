@@ -46,6 +46,8 @@ class Recipes(unittest.TestCase):
         self.assertEqual(told["budget"], told["wanted"], "the memory that the recipe asks for is there")
         self.assertEqual(int(told["wanted"]), 3 * GIB)
         self.assertEqual(told["warning"], "null")
+        self.assertLessEqual(int(told["sum"]), 12 * GIB, "heap, map outputs, buffers and the JVM's own memory fit")
+        self.assertEqual(int(told["buffers"]), 192 << 20, "the page says so")
         return told
 
     def test_yarn(self):

@@ -42,6 +42,8 @@ public final class Recipe {
         SlabBudget budget = SlabBudget.choose(settings.memory(), HOST, asked, ShuffleEngine.executorsPerHost(conf), SHM, shm);
         System.out.println("budget=" + budget.bytes());
         System.out.println("warning=" + budget.warning());
+        System.out.println("sum=" + (asked.heap() + asked.others() + budget.bytes()));
+        System.out.println("buffers=" + asked.buffers());
     }
 
     /** Makes an executor's pod as Spark does; gives the size of its /dev/shm. */

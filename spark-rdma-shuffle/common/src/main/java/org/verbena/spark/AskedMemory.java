@@ -2,14 +2,10 @@
 // What Spark asks YARN or Kubernetes for, for one executor.
 package org.verbena.spark;
 
-import java.lang.reflect.Field;
 import java.util.Map;
 import org.apache.spark.SparkConf;
-import org.apache.spark.SparkEnv;
 import org.apache.spark.resource.ExecutorResourceRequest;
 import org.apache.spark.resource.ResourceProfile;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * By the default resource profile, which the configuration describes, or by another one, whose executors have other sizes.
@@ -18,7 +14,6 @@ import org.slf4j.LoggerFactory;
  * @param overhead all memory of the JVM but the heap and what follows
  */
 record AskedMemory(long heap, long overhead, long offHeap, long python) {
-    private static final Logger LOG = LoggerFactory.getLogger(AskedMemory.class);
     /** Memory that a collector does not count as heap (Parallel GC's second survivor space), and rounding. */
     private static final double LEAST_OF_ASKED = 0.85;
     private static final double MOST_OF_ASKED = 1.02;
@@ -65,31 +60,8 @@ record AskedMemory(long heap, long overhead, long offHeap, long python) {
 
     /** For the executor of this process. */
     static AskedMemory here(SparkConf conf, long heap) {
-        ResourceProfile profile = null;
-        try {
-            profile = profile(SparkEnv.get());
-        } catch (LinkageError e) { // a Spark whose environment does not know its backend
-            LOG.debug("the resource profile is not known", e);
-        }
-        return profile == null || profile.id() == ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID() ? byHeap(conf, heap)
-            : byProfile(conf, profile);
-    }
-
-    /** Null where there is none, or this Spark keeps it elsewhere. */
-    private static ResourceProfile profile(SparkEnv env) {
-        Object backend = env == null || env.executorBackend().isEmpty() ? null : env.executorBackend().get();
-        for (Class<?> type = backend == null ? null : backend.getClass(); type != null; type = type.getSuperclass()) {
-            try {
-                Field field = type.getDeclaredField("resourceProfile");
-                field.setAccessible(true);
-                return (ResourceProfile) field.get(backend);
-            } catch (NoSuchFieldException e) {
-                continue; // a superclass's
-            } catch (ReflectiveOperationException | RuntimeException e) {
-                return null;
-            }
-        }
-        return null;
+        ResourceProfile profile = OwnBackend.profile();
+        return profile == null ? byHeap(conf, heap) : byProfile(conf, profile);
     }
 
     /** The container's size. */

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import org.apache.spark.SparkConf;
 import org.verbena.core.plugin.ControlGroups;
+import org.verbena.spark.read.BufferBounds;
 
 /**
  * The limit that kills an executor, and what else has to fit below it. On YARN and Kubernetes the limit is what Spark asks
@@ -16,18 +17,18 @@ import org.verbena.core.plugin.ControlGroups;
  * @param limit bytes, Long.MAX_VALUE without a limit
  * @param heap bytes of the JVM's heap
  * @param others bytes of all other memory: the JVM's own, Netty's, Python's, our buffers
+ * @param buffers bytes of these that are ours, for fetches and replies of all tasks that run at a time
  */
-record ContainerMemory(String what, boolean own, long limit, long heap, long others) {
+record ContainerMemory(String what, boolean own, long limit, long heap, long others, long buffers) {
     /** No container, and nothing else that needs memory. */
-    static final ContainerMemory NONE = new ContainerMemory("container", false, Long.MAX_VALUE, 0, 0);
+    static final ContainerMemory NONE = new ContainerMemory("container", false, Long.MAX_VALUE, 0, 0, 0);
     private static final long LEAST_OVERHEAD = 384L << 20;
-    /** Buffers that fetches and replies keep (read/DirectMemory). */
-    private static final long BUFFERS = 192L << 20;
 
     /** The container of this process, or the one that its cluster manager gives it. */
     static ContainerMemory here(SparkConf conf) throws IOException {
         long heap = Runtime.getRuntime().maxMemory();
-        return of(conf, ControlGroups.memoryLimit(Path.of("/")), heap, AskedMemory.here(conf, heap));
+        return of(conf, ControlGroups.memoryLimit(Path.of("/")), heap, AskedMemory.here(conf, heap),
+            TaskSlots.buffers(conf));
     }
 
     /**
@@ -37,18 +38,19 @@ record ContainerMemory(String what, boolean own, long limit, long heap, long oth
      * @param heap bytes of its heap
      */
     static ContainerMemory of(SparkConf conf, long group, long heap) {
-        return of(conf, group, heap, AskedMemory.byHeap(conf, heap));
+        return of(conf, group, heap, AskedMemory.byHeap(conf, heap),
+            TaskSlots.buffers(conf, heap));
     }
 
-    private static ContainerMemory of(SparkConf conf, long group, long heap, AskedMemory asked) {
+    private static ContainerMemory of(SparkConf conf, long group, long heap, AskedMemory asked, BufferBounds buffers) {
         boolean sized = isSized(conf);
         return new ContainerMemory("container", sized, Math.min(group, sized ? asked.sum() : Long.MAX_VALUE), heap,
-            Math.max(LEAST_OVERHEAD, heap / 10) + BUFFERS + asked.offHeap() + asked.python());
+            Math.max(LEAST_OVERHEAD, heap / 10) + buffers.sum() + asked.offHeap() + asked.python(), buffers.sum());
     }
 
     /** The same on a host with so much memory, which is the limit where no container has a lower one. */
     ContainerMemory on(long host) {
-        return limit <= host ? this : new ContainerMemory("host", false, host, heap, others);
+        return limit <= host ? this : new ContainerMemory("host", false, host, heap, others, buffers);
     }
 
     /** Whether each executor has a container of its own, whose size Spark asks for. */
@@ -81,7 +83,8 @@ record ContainerMemory(String what, boolean own, long limit, long heap, long oth
     String sum(int executors) {
         long sharing = sharing(executors);
         return what + " of " + (limit >> 20) + " MiB" + (sharing > 1 ? " for " + sharing + " executors" : "")
-            + " less " + (heap >> 20) + " MiB of heap and " + (others >> 20) + " MiB of other memory";
+            + " less " + (heap >> 20) + " MiB of heap and " + (others >> 20) + " MiB of other memory, of which "
+            + (buffers >> 20) + " MiB are buffers";
     }
 
     /** What the user can do about it. */

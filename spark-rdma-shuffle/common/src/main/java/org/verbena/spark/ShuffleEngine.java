@@ -42,6 +42,7 @@ public final class ShuffleEngine implements AutoCloseable {
     private final VerbenaConf settings;
     private final ShuffleFiles files;
     private final SlabBudget budget;
+    private final DirectMemory memory;
     private final VbnContext context;
     private final HostLocalSlabs neighbours;
     private final NeighbourBlocks neighbourBlocks;
@@ -64,6 +65,7 @@ public final class ShuffleEngine implements AutoCloseable {
         this.context = core.context();
         this.engine = core.engine();
         this.budget = budget;
+        this.memory = new DirectMemory(TaskSlots.buffers(env.conf()));
         this.neighbours = new HostLocalSlabs(context, ROOT, application());
         this.neighbourBlocks = new NeighbourBlocks(env);
     }
@@ -136,8 +138,8 @@ public final class ShuffleEngine implements AutoCloseable {
     private void takeOverTransfers(SparkShim shim) throws Exception {
         BlockManager blocks = env.blockManager();
         BlockTransferService inner = blocks.blockTransferService();
-        server = new FetchServer(engine, this::existingStore, blocks, traffic, networkTimeout(env.conf()));
-        client = new FetchClient(engine, inner, settings, networkTimeout(env.conf()), traffic);
+        server = new FetchServer(engine, this::existingStore, blocks, traffic, networkTimeout(env.conf()), memory);
+        client = new FetchClient(engine, inner, settings, networkTimeout(env.conf()), traffic, memory);
         if (DriverSetup.needsFiles(env.conf())) {
             client.leaveToSpark(StorageUtils$.MODULE$.externalShuffleServicePort(env.conf()));
         }
@@ -231,7 +233,7 @@ public final class ShuffleEngine implements AutoCloseable {
     }
 
     private Load load() {
-        return client == null ? Load.NONE : new Load(client.directBytes() + server.directBytes(), DirectMemory.bound(),
+        return client == null ? Load.NONE : new Load(client.directBytes() + server.directBytes(), memory.bound(),
             server.waiting());
     }
 

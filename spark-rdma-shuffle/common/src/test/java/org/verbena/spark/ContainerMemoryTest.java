@@ -132,10 +132,11 @@ class ContainerMemoryTest {
 
     @Test
     void outsideOfContainersTheHostIsTheLimit() {
-        ContainerMemory none = ContainerMemory.of(new SparkConf(false), Long.MAX_VALUE, 1024 * MIB);
+        SparkConf conf = new SparkConf(false).set("spark.executor.cores", "1");
+        ContainerMemory none = ContainerMemory.of(conf, Long.MAX_VALUE, 1024 * MIB);
         assertEquals((4096 - 1024 - 384 - 192) * MIB, none.on(4096 * MIB).room(1));
         assertTrue(none.on(4096 * MIB).sum(1).startsWith("host of 4096 MiB less 1024 MiB of heap"), none.on(4096 * MIB).sum(1));
-        ContainerMemory container = ContainerMemory.of(new SparkConf(false), 3072 * MIB, 1024 * MIB);
+        ContainerMemory container = ContainerMemory.of(conf, 3072 * MIB, 1024 * MIB);
         assertEquals(3072 * MIB, container.on(4096 * MIB).limit());
         assertEquals(2048 * MIB, container.on(2048 * MIB).limit());
     }

@@ -18,9 +18,14 @@ class SlabBudgetTest {
         return SlabBudget.choose(wanted * MIB, memory * MIB, ContainerMemory.NONE, executors, ROOT, free * MIB);
     }
 
+    /** Of executors that run one task at a time, wherever they are. */
+    private static SparkConf oneTask() {
+        return new SparkConf(false).set("spark.executor.cores", "1");
+    }
+
     /** In a container of so many MiB with such a heap. */
     private static SlabBudget contained(long wanted, long limit, long heap, int executors) {
-        ContainerMemory container = ContainerMemory.of(new SparkConf(false), limit * MIB, heap * MIB);
+        ContainerMemory container = ContainerMemory.of(oneTask(), limit * MIB, heap * MIB);
         return SlabBudget.choose(wanted * MIB, 65536 * MIB, container, executors, ROOT, 16384 * MIB);
     }
 
@@ -41,6 +46,20 @@ class SlabBudgetTest {
         assertTrue(set.warning().contains("spark.verbena.memory is 4096 MiB"), set.warning());
     }
 
+    /** Map outputs, buffers, heap and the JVM's own memory: an executor has no more than its container, and uses it. */
+    @Test
+    void buffersOfManyTasksLeaveLessForMapOutputs() {
+        for (int cores : new int[] {1, 2, 4, 16}) {
+            SparkConf yarn = oneTask().set("spark.master", "yarn").set("spark.executor.memory", "8g")
+                .set("spark.executor.memoryOverhead", "4g").set("spark.executor.cores", Integer.toString(cores));
+            ContainerMemory container = ContainerMemory.of(yarn, Long.MAX_VALUE, 8192 * MIB);
+            SlabBudget budget = SlabBudget.choose(4096 * MIB, 65536 * MIB, container, 1, ROOT, 16384 * MIB);
+            long buffers = 64 + Math.max(128, cores * 60L);
+            assertEquals(12288 - 8192 - 819 - buffers, budget.bytes() / MIB, 1, cores + " cores");
+            assertTrue(budget.warning().contains("of which " + buffers + " MiB are buffers"), budget.warning());
+        }
+    }
+
     @Test
     void executorsShareAContainer() {
         assertEquals(16384 / 4 / 2 * MIB, contained(0, 16384, 2048, 2).bytes());
@@ -58,7 +77,7 @@ class SlabBudgetTest {
 
     /** On a bare host of so many MiB, with such a heap. */
     private static SlabBudget bare(long wanted, long memory, long heap, int executors) {
-        ContainerMemory none = ContainerMemory.of(new SparkConf(false).set("spark.master", "spark://host:1"), Long.MAX_VALUE,
+        ContainerMemory none = ContainerMemory.of(oneTask().set("spark.master", "spark://host:1"), Long.MAX_VALUE,
             heap * MIB);
         return SlabBudget.choose(wanted * MIB, memory * MIB, none, executors, ROOT, 16384 * MIB);
     }

@@ -10,20 +10,23 @@ import org.verbena.core.plugin.BoundedPool;
 import org.verbena.core.plugin.HostMemory;
 
 /**
- * Half of it receives blocks, an eighth sends small and copied ones, two 32nds carry lists of blocks. What does not fit
- * waits, and goes by Spark's transport when nothing comes free for two seconds.
+ * Pools within {@link BufferBounds}. What does not fit waits, and goes by Spark's transport when nothing comes free for two
+ * seconds.
  */
 public final class DirectMemory {
     private static final long PATIENCE = TimeUnit.SECONDS.toNanos(2);
-    private static final long LEAST = 1 << 20;
     /** Of all pools, where container or host have less beside the heap. */
     private static final long LEAST_LIMIT = 64 << 20;
 
-    private DirectMemory() {
+    private final BufferBounds bounds;
+
+    /** The memory of an executor. */
+    public DirectMemory(BufferBounds bounds) {
+        this.bounds = bounds;
     }
 
     /** -XX:MaxDirectMemorySize, which is as large as the heap unless it is set; less where container or host have less. */
-    static long limit() {
+    public static long limit() {
         HotSpotDiagnosticMXBean jvm = ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
         long set = jvm == null ? 0 : Long.parseLong(jvm.getVMOption("MaxDirectMemorySize").getValue());
         try {
@@ -44,27 +47,33 @@ public final class DirectMemory {
         return Math.min(set > 0 ? set : heap, Math.max(LEAST_LIMIT, memory - heap));
     }
 
-    private static BoundedPool pool(long bound, long maxKept) {
-        return new BoundedPool(Math.max(LEAST, bound), maxKept, PATIENCE);
+    /** Keeps what is given back, since its memory is counted for it alone. */
+    private static BoundedPool pool(long bound) {
+        return new BoundedPool(bound, bound, PATIENCE);
     }
 
     /** For the blocks that come. */
-    static BoundedPool forBlocks() {
-        return pool(limit() / 2, 128L << 20);
+    BoundedPool forBlocks() {
+        return pool(bounds.blocks());
     }
 
     /** For the parts of replies that are copied. */
-    static BoundedPool forReplies() {
-        return pool(limit() / 8, 64L << 20);
+    BoundedPool forReplies() {
+        return pool(bounds.replies());
     }
 
     /** For the names of blocks that are asked for; one for each direction. */
-    static BoundedPool forLists() {
-        return pool(limit() / 32, 8L << 20);
+    BoundedPool forLists() {
+        return pool(bounds.lists());
+    }
+
+    /** What gives the blocks that come more memory. */
+    String cure() {
+        return bounds.cure();
     }
 
     /** Most bytes of all pools of an executor. */
-    public static long bound() {
-        return limit() / 2 + limit() / 8 + limit() / 16;
+    public long bound() {
+        return bounds.sum();
     }
 }

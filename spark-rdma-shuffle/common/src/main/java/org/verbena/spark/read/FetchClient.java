@@ -26,7 +26,7 @@ public final class FetchClient implements AutoCloseable {
     private final BlockTransferService inner;
     private final long timeoutNanos;
     private final Traffic traffic;
-    private final BoundedPool lists = DirectMemory.forLists();
+    private final BoundedPool lists;
     private final FetchThreads threads = new FetchThreads();
     private final Requests requests = new Requests();
     private final SparksTransport fallBack;
@@ -40,16 +40,18 @@ public final class FetchClient implements AutoCloseable {
      *
      * @param inner Spark's own transport
      * @param timeoutSeconds most seconds between two replies to a request
+     * @param memory direct memory that blocks and lists may have
      */
     public FetchClient(VbnEngine engine, BlockTransferService inner, VerbenaConf settings, long timeoutSeconds,
-            Traffic traffic) {
+            Traffic traffic, DirectMemory memory) {
         this.engine = engine;
         this.inner = inner;
         this.timeoutNanos = TimeUnit.SECONDS.toNanos(timeoutSeconds);
         this.traffic = traffic;
+        this.lists = memory.forLists();
         this.fallBack = new SparksTransport(inner, settings.fallbackAllowed(), requests, threads, traffic);
         this.links = new Links(engine, inner, settings.maxPeers(), requests, fallBack, threads);
-        this.replies = new Replies(engine, requests, fallBack, threads, traffic);
+        this.replies = new Replies(engine, requests, fallBack, threads, traffic, memory);
         threads.eachSecond(this::expire);
     }
 

@@ -38,8 +38,8 @@ public final class FetchServer implements AutoCloseable {
     private final BlockDataManager blocks;
     private final Traffic traffic;
     private final long timeoutNanos;
-    private final BoundedPool pool = DirectMemory.forReplies();
-    private final BoundedPool lists = DirectMemory.forLists();
+    private final BoundedPool pool;
+    private final BoundedPool lists;
     private final Stage<Job> slow;
 
     /** What has to wait: for Spark's blocks, for memory, for checksums. Whatever goes wrong, the request is answered. */
@@ -52,13 +52,16 @@ public final class FetchServer implements AutoCloseable {
      * @param store the slab store, or null while there is none
      * @param blocks Spark's block manager, for broadcast pieces, cached and spilled blocks
      * @param timeoutSeconds after which a client that has heard nothing gives a request up
+     * @param memory direct memory that replies and lists may have
      */
     public FetchServer(VbnEngine engine, Supplier<SlabStore> store, BlockDataManager blocks, Traffic traffic,
-            long timeoutSeconds) {
+            long timeoutSeconds, DirectMemory memory) {
         this.engine = engine;
         this.store = store;
         this.blocks = blocks;
         this.traffic = traffic;
+        this.pool = memory.forReplies();
+        this.lists = memory.forLists();
         this.timeoutNanos = TimeUnit.SECONDS.toNanos(timeoutSeconds);
         this.slow = new Stage<>("verbena-serve", QUEUE, job -> job.work().run(), (job, error) -> {
             LOG.warn("a fetch request could not be served, its blocks come by Spark's transport", error);

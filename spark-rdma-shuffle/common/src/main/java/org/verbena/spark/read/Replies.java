@@ -30,7 +30,8 @@ final class Replies implements AutoCloseable {
     private final SparksTransport fallBack;
     private final FetchThreads threads;
     private final Traffic traffic;
-    private final BoundedPool pool = DirectMemory.forBlocks();
+    private final BoundedPool pool;
+    private final String cure;
     /** Replies that wait for memory. */
     private final Stage<Waiting> room = new Stage<>("verbena-room", MAX_WAITING, this::waitForRoom,
         (reply, error) -> noRoom(reply));
@@ -44,8 +45,11 @@ final class Replies implements AutoCloseable {
     }
 
     /** Receives from now on. */
-    Replies(VbnEngine engine, Requests requests, SparksTransport fallBack, FetchThreads threads, Traffic traffic) {
+    Replies(VbnEngine engine, Requests requests, SparksTransport fallBack, FetchThreads threads, Traffic traffic,
+            DirectMemory memory) {
         this.engine = engine;
+        this.pool = memory.forBlocks();
+        this.cure = memory.cure();
         this.requests = requests;
         this.fallBack = fallBack;
         this.threads = threads;
@@ -171,7 +175,7 @@ final class Replies implements AutoCloseable {
     /** Said once. */
     private void noRoom(Waiting waiting) {
         VbnException cause = new VbnException(VbnStatus.NO_MEMORY, "no direct memory for " + waiting.bytes()
-            + " bytes of blocks: raise -XX:MaxDirectMemorySize or spark.executor.memory");
+            + " bytes of blocks: " + cure);
         if (saidNoRoom.compareAndSet(false, true)) {
             LOG.warn("blocks come by Spark's transport for now: {}; {} of {} MiB for blocks are in use", cause.getMessage(),
                 pool.used() >> 20, pool.bound() >> 20);

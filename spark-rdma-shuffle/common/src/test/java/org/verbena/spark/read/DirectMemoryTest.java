@@ -22,4 +22,26 @@ class DirectMemoryTest {
         assertEquals(64, limit(0, 8192, 8000), "a heap that fills the container");
         assertTrue(DirectMemory.limit() > 0);
     }
+
+    private static BufferBounds bounds(int slots, long inFlight, long direct) {
+        BufferBounds bytes = BufferBounds.of(slots, inFlight * MIB, direct * MIB);
+        return new BufferBounds(bytes.blocks() / MIB, bytes.replies() / MIB, bytes.lists() / MIB, bytes.cut());
+    }
+
+    @Test
+    void buffersAreWhatTasksNeedAndNoMoreThanTheJvmMayHave() {
+        assertEquals(new BufferBounds(128, 48, 8, false), bounds(1, 48, 8192));
+        assertEquals(new BufferBounds(4 * 60, 48, 8, false), bounds(4, 48, 8192));
+        assertEquals(new BufferBounds(2 * 120, 48, 8, false), bounds(2, 96, 8192));
+        assertEquals(new BufferBounds(512, 48, 8, true), bounds(16, 48, 1024), "half of direct memory");
+        assertEquals(new BufferBounds(20, 5, 1, true), bounds(2, 48, 40));
+        assertEquals(new BufferBounds(1, 1, 1, true), bounds(2, 48, 1));
+        assertEquals(192 * MIB, new DirectMemory(BufferBounds.of(1, 48 * MIB, 8192 * MIB)).bound());
+    }
+
+    @Test
+    void theCureIsWhatMakesTheBound() {
+        assertTrue(BufferBounds.of(1, 48 * MIB, 8192 * MIB).cure().contains("spark.reducer.maxSizeInFlight"));
+        assertTrue(BufferBounds.of(1, 48 * MIB, 64 * MIB).cure().contains("-XX:MaxDirectMemorySize"));
+    }
 }

@@ -41,11 +41,15 @@ import org.verbena.spark.store.SlabStore;
 final class Executors implements AutoCloseable {
     /** What every broadcast piece holds. */
     static final byte[] HEAP_BLOCK = content(1, 2 << 20);
+    /** Spark's own spark.reducer.maxSizeInFlight. */
+    static final int IN_FLIGHT = 48 << 20;
     private static final int CLOSING = 16;
     /** How often a block manager was asked for a broadcast piece. */
     static final LongAdder HEAP_READS = new LongAdder();
     /** Of servers that are started from now on. */
     long serveSeconds = 60;
+    /** Tasks of each executor that is started from now on, each with spark.reducer.maxSizeInFlight of blocks. */
+    int tasks = 2;
     private final Map<String, One> all = new ConcurrentHashMap<>();
     private final SparkConf conf = new SparkConf(false);
     private final Store common;
@@ -130,8 +134,9 @@ final class Executors implements AutoCloseable {
             context = open();
             store = common == null ? new Store(context, name, 8 << 20) : common;
             engine = context.startEngine(name);
-            server = new FetchServer(engine, () -> store.slabs, HEAP_BLOCKS, traffic, serveSeconds);
-            client = new FetchClient(engine, new Spark(this), new VerbenaConf(conf), 60, traffic);
+            DirectMemory memory = new DirectMemory(BufferBounds.of(tasks, IN_FLIGHT, DirectMemory.limit()));
+            server = new FetchServer(engine, () -> store.slabs, HEAP_BLOCKS, traffic, serveSeconds, memory);
+            client = new FetchClient(engine, new Spark(this), new VerbenaConf(conf), 60, traffic, memory);
         }
 
         /** Writes a map output of so many partitions, each of which holds its number. */

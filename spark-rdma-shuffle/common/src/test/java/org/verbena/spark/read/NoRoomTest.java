@@ -23,13 +23,19 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Executors whose JVM has little direct memory: a half of it takes what comes, an eighth what is copied to be sent. */
+/** Executors with little direct memory: a half of it takes what comes, an eighth what is copied to be sent. And with enough. */
 @Timeout(120)
 class NoRoomTest {
+    private static final int LITTLE = 40; // MiB
     private static final int BLOCKS = 12;
     private static final int SIZE = 8 << 20;
     private static final int SMALL = 12_000;
     private static final int SMALL_BLOCKS = 1500;
+    /** More than the 128 MiB of blocks that any executor may have. */
+    private static final int TASKS = 3;
+    /** The size with the largest buffer for its bytes: one of 1.25 MiB. */
+    private static final int WORST = (1 << 20) + 1024;
+    private static final int REQUESTS = 5; // as Spark divides maxSizeInFlight
 
     /** A JVM of its own: its direct memory has room for some of the blocks at a time. */
     static final class Program {
@@ -38,7 +44,11 @@ class NoRoomTest {
         private final Semaphore answered = new Semaphore(0);
 
         public static void main(String[] arguments) throws Exception {
-            new Program().run(arguments[0]);
+            switch (arguments[0]) {
+                case "tasks" -> new Program().holdAll();
+                case "larger" -> new Program().fetchLarger();
+                default -> new Program().run(arguments[0]);
+            }
             System.exit(0); // whatever threads are left
         }
 
@@ -86,6 +96,53 @@ class NoRoomTest {
             }
         }
 
+        /** Tasks that ask for all they may have in flight, and read none of it until all of it is here. */
+        private void holdAll() throws Exception {
+            try (Executors executors = new Executors(Map.of("spark.verbena.transport", "tcp"))) {
+                executors.tasks = TASKS;
+                Executors.One client = executors.start("client");
+                Executors.One server = executors.start("server");
+                int request = Executors.IN_FLIGHT / REQUESTS / WORST;
+                int blocks = TASKS * REQUESTS * request;
+                server.write(1, 0, sizes(blocks, WORST));
+                server.write(2, 0, 1);
+                FetchProgram.connect(client, "server", "shuffle_2_0_0");
+                for (int i = 0; i < blocks; i += request) {
+                    ask(client, 1, i, i + request);
+                }
+                boolean all = answered.tryAcquire(blocks, 60, TimeUnit.SECONDS);
+                System.out.println(all + ", by the core: " + (right.get() == blocks));
+                came.forEach(ManagedBuffer::release);
+                while (server.usedWithout(1) + server.usedWithout(2) > 0) {
+                    Thread.onSpinWait();
+                }
+                System.out.println("nothing is pinned");
+            }
+        }
+
+        /** A block for which there can never be memory, and then others. */
+        private void fetchLarger() throws Exception {
+            try (Executors executors = new Executors(Map.of("spark.verbena.transport", "tcp"))) {
+                Executors.One client = executors.start("client");
+                Executors.One server = executors.start("server");
+                server.write(1, 0, sizes(1, LITTLE << 19));
+                server.write(2, 0, 1);
+                server.write(3, 0, sizes(BLOCKS, SMALL));
+                FetchProgram.connect(client, "server", "shuffle_2_0_0");
+                ask(client, 1, 0, 1);
+                boolean first = answered.tryAcquire(60, TimeUnit.SECONDS);
+                System.out.println(first + ", by the core: " + right.get());
+                ask(client, 3, 0, BLOCKS);
+                boolean rest = answered.tryAcquire(BLOCKS, 60, TimeUnit.SECONDS);
+                System.out.println(rest + ", by the core: " + (right.get() == BLOCKS));
+                came.forEach(ManagedBuffer::release);
+                while (server.usedWithout(1) + server.usedWithout(2) + server.usedWithout(3) > 0) {
+                    Thread.onSpinWait();
+                }
+                System.out.println("nothing is pinned");
+            }
+        }
+
         private static int[] sizes(int count, int size) {
             int[] sizes = new int[count];
             Arrays.fill(sizes, size);
@@ -110,10 +167,10 @@ class NoRoomTest {
         }
     }
 
-    private static void assertSays(String expected, String mode, Path folder) throws Exception {
+    private static void assertSays(String expected, String mode, int direct, Path folder) throws Exception {
         Path said = folder.resolve("said");
         Process process = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-            "-XX:MaxDirectMemorySize=40m", "-Dio.netty.maxDirectMemory=0", "-cp", System.getProperty("java.class.path"),
+            "-XX:MaxDirectMemorySize=" + direct + "m", "-Dio.netty.maxDirectMemory=0", "-cp", System.getProperty("java.class.path"),
             Program.class.getName(), mode).redirectError(ProcessBuilder.Redirect.INHERIT)
             .redirectOutput(said.toFile()).start();
         try {
@@ -127,16 +184,27 @@ class NoRoomTest {
 
     @Test
     void blocksForWhichNoMemoryComesFreeComeBySparksTransport(@TempDir Path folder) throws Exception {
-        assertSays("true, some by the core: true, all: false", "keep", folder);
+        assertSays("true, some by the core: true, all: false", "keep", LITTLE, folder);
     }
 
     @Test
     void blocksForWhichThereIsNoMemoryYetWaitForTasksThatReadThoseBefore(@TempDir Path folder) throws Exception {
-        assertSays("true, some by the core: true, all: true", "release", folder);
+        assertSays("true, some by the core: true, all: true", "release", LITTLE, folder);
+    }
+
+    /** What waits comes by Spark's transport here, because nothing is read. */
+    @Test
+    void tasksThatHaveAllInFlightThatSparkLetsThemWaitForNoMemory(@TempDir Path folder) throws Exception {
+        assertSays("true, by the core: true", "tasks", 1024, folder);
+    }
+
+    @Test
+    void aBlockThatIsLargerThanTheMemoryComesBySparksTransportAndOthersDoNot(@TempDir Path folder) throws Exception {
+        assertSays("true, by the core: 0\ntrue, by the core: true", "larger", LITTLE, folder);
     }
 
     @Test
     void aJvmWithoutAnyDirectMemoryFetchesBySparksTransport(@TempDir Path folder) throws Exception {
-        assertSays("true, some by the core: false, all: false", "none", folder);
+        assertSays("true, some by the core: false, all: false", "none", LITTLE, folder);
     }
 }
