@@ -254,6 +254,25 @@ TEST(Rails, the_peer_is_lost_with_its_last_lane)
     EXPECT_EQ(crowd_lost(crowd.it, 1), 1u);
 }
 
+TEST(Rails, a_peer_that_closes_breaks_no_lane)
+{
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        Crowd crowd(rails(seed, 2));
+        ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
+        for (int i = 0; i < 10; i++) {
+            ASSERT_GE(crowd_send(crowd.it, 0, 1, kBulk), 0);
+            crowd_run(crowd.it, 20);
+        }
+        ASSERT_EQ(crowd_lanes(crowd.it, 0, 1, -1), 2u);
+        crowd_disconnect(crowd.it, 0, 1, seed % 2 == 0);
+        crowd_run(crowd.it, 200);
+        EXPECT_EQ(crowd_lost(crowd.it, 1), 1u);
+        for (unsigned side : {0u, 1u})
+            EXPECT_EQ(crowd_counter(crowd.it, side, "link.lanes_lost"), 0u) << "of side " << side;
+    }
+}
+
 TEST(Rails, one_rail_means_one_lane_and_nothing_is_kept)
 {
     crowd_options_t options = rails(6, 1);
