@@ -9,9 +9,9 @@
  * the one thread that drives that worker. Two contexts in one process do not share anything.
  *
  * Completion: every operation takes a caller-embedded vbn_op_t. A call returns
- *   VBN_OK          it is complete, buffers may be reused, op->done is NOT called;
- *   VBN_INPROGRESS  op->done is called later, from vbn_progress() on the worker's thread;
- *   < 0             it failed and had no effect, op->done is NOT called. vbn_error_text() says why.
+ *   VBN_OK          complete: buffers may be reused, op->done is NOT called.
+ *   VBN_INPROGRESS  op->done is called later, from vbn_progress() on the worker's thread.
+ *   < 0             failed without effect: op->done is NOT called. vbn_error_text() has the cause.
  * Ordering: active messages from one worker to one peer are handled in the order they were sent. One-sided operations
  * have no order unless vbn_fence or the completion of an op gives it.
  */
@@ -53,7 +53,7 @@ typedef enum vbn_status {
     VBN_ERR_TRUNCATED = -13,   /* receive buffer smaller than the message */
     VBN_ERR_PROTOCOL = -14,    /* the peer sent something malformed */
     VBN_ERR_TIMEOUT = -15,     /* no answer within the stated time */
-    VBN_ERR_SYSTEM = -16,      /* a system call failed; the text says which and why */
+    VBN_ERR_SYSTEM = -16,      /* a system call failed; the text names the call and the cause */
     VBN_ERR_FORKED = -17,      /* called in a child after fork() */
     VBN_ERR_UNSUPPORTED = -18, /* this build or host cannot do it */
     VBN_ERR_CORRUPT = -19,     /* stored or received data fails its checks */
@@ -64,10 +64,10 @@ typedef enum vbn_status {
 /* Short constant name of a status, e.g. "VBN_ERR_AUTH". Any thread. */
 VBN_API const char *vbn_status_name(vbn_status_t status);
 
-/* Text of the calling thread's last failure: cause, contexts appended by callers, and the cure where one is
- * known. An operation that completes with an error, and a lost peer, are failures of the thread that is inside
- * vbn_progress: the text says why during `done` and the error function, and after vbn_progress for the last of them.
- * Valid until the thread's next failure. Never NULL. */
+/* Text of the calling thread's last failure: cause, contexts appended by callers, and the cure where one is known.
+ * Failed operations and lost peers are failures of the thread inside vbn_progress. `done` and the error function find
+ * the cause in the text; after vbn_progress the text is that of the last failure. Valid until the thread's next
+ * failure. Never NULL. */
 VBN_API const char *vbn_error_text(void);
 
 /* ------------------------------------------------------------------------------------------ config */
@@ -83,7 +83,7 @@ typedef struct vbn_group vbn_group_t;
 
 typedef enum vbn_log_level { VBN_LOG_ERROR, VBN_LOG_WARN, VBN_LOG_INFO, VBN_LOG_DEBUG } vbn_log_level_t;
 
-/* What a log line is about, so that programs need not parse the text. */
+/* Subject of a log line, so that programs need not parse the text. */
 typedef enum vbn_log_category {
     VBN_LOG_PROCESS,  /* this process: settings, limits, memory, devices, listeners */
     VBN_LOG_PEER,     /* a peer and its transport; the peer stays connected */
@@ -102,23 +102,24 @@ typedef void (*vbn_log_func_t)(void *arg, const vbn_log_record_t *record);
 
 #define VBN_JOB_KEY_BYTES 32
 
-/* Settings start from their defaults, then the environment (VBN_*), then vbn_config_set. A bad value is an error, and
- * so is a VBN_* name that resembles a setting and is none; the text suggests the nearest setting (docs/settings.md
- * lists all). Other unknown VBN_* names (VBN_HOME) belong to other software: vbn_open logs a warning and continues. */
+/* Settings start from their defaults; the environment (VBN_*) overrides them, and vbn_config_set overrides both. A
+ * bad value is an error, and so is an unknown VBN_* name that resembles a setting; the text suggests the nearest
+ * setting (docs/settings.md lists all). Other unknown VBN_* names (VBN_HOME) belong to other software: vbn_open logs
+ * a warning and continues. */
 VBN_API vbn_status_t vbn_config_create(vbn_config_t **config_p);
 VBN_API void vbn_config_destroy(vbn_config_t *config);
 VBN_API vbn_status_t vbn_config_set(vbn_config_t *config, const char *key, const char *value);
-/* Sets what suits this program where nobody has chosen: without effect, and VBN_OK, where the environment has a value or
- * vbn_config_set gave one. */
+/* Sets a default of this program. Has no effect, and returns VBN_OK, if the environment or vbn_config_set has a
+ * value. */
 VBN_API vbn_status_t vbn_config_prefer(vbn_config_t *config, const char *key, const char *value);
 /* Reads a value, as vbn_setting does of a context. */
 VBN_API vbn_status_t vbn_config_get(const vbn_config_t *config, const char *key, char *text, size_t capacity,
                                     int64_t *number_p);
 /* The 256-bit secret shared by the job's processes; copied. Without it vbn_open fails unless security.auth=none. */
 VBN_API vbn_status_t vbn_config_set_job_key(vbn_config_t *config, const uint8_t key[VBN_JOB_KEY_BYTES]);
-/* Reads the job key from a file that `vbn-info --new-key FILE` wrote: 64 hexadecimal digits, in a plain file of this user
- * or root that its group may read, that its owner alone may write, and that gives others no right. VBN_ERR_ACCESS: owner
- * or mode are others; VBN_ERR_SETTING: the file does not hold a key. */
+/* Reads the job key from a file of `vbn-info --new-key FILE`, with 64 hexadecimal digits. The file must be a plain
+ * file of this user or root. Only its owner may write it, its group may read it, and others have no right.
+ * VBN_ERR_ACCESS: wrong owner or mode; VBN_ERR_SETTING: the file contains no key. */
 VBN_API vbn_status_t vbn_config_read_job_key(vbn_config_t *config, const char *path);
 VBN_API void vbn_config_set_log(vbn_config_t *config, vbn_log_func_t func, void *arg);
 
@@ -129,8 +130,8 @@ VBN_API vbn_status_t vbn_open(const vbn_config_t *config, vbn_context_t **contex
 /* Closes a context whose workers and memory are closed; VBN_ERR_INVALID and no effect when some are left. */
 VBN_API vbn_status_t vbn_close(vbn_context_t *context);
 /* Reads the value of a setting that the context uses. Any thread.
- *   text, capacity   where the value is written as docs/settings.md writes it; NULL and 0 when it is not wanted
- *   number_p         NULL, or where the value is written as a number: bytes, nanoseconds, 0 or 1 of a bool
+ *   text, capacity   gets the value in the notation of docs/settings.md; NULL and 0: not wanted.
+ *   number_p         gets the value as a number: bytes, nanoseconds, 0 or 1 of a bool. May be NULL.
  * VBN_ERR_SETTING: no such setting; VBN_ERR_LIMIT: the text does not fit; VBN_ERR_INVALID: an
  * enum or a string has no number. Nothing is written on failure. */
 VBN_API vbn_status_t vbn_setting(const vbn_context_t *context, const char *key, char *text, size_t capacity,
@@ -157,13 +158,14 @@ VBN_API vbn_status_t vbn_worker_create(vbn_context_t *context, vbn_worker_t **wo
 /* Closes peers (as VBN_CLOSE_NOW: pending ops complete with VBN_ERR_CLOSED) and frees the worker. A peer that was given
  * to vbn_disconnect(VBN_CLOSE_FLUSH) before, and to which everything has been sent, sees an orderly end and no loss. */
 VBN_API void vbn_worker_destroy(vbn_worker_t *worker);
-/* Advances all communication of the worker without blocking; returns the number of events handled (0: none). It may be called
- * inside callbacks: what the outer call is delivering then waits for that call; other transports and timers advance. */
+/* Advances all communication of the worker without blocking; returns the number of events handled (0: none).
+ * Callbacks may call it: the transport that delivers in the outer call then waits; other transports and timers
+ * advance. */
 VBN_API unsigned vbn_progress(vbn_worker_t *worker);
-/* Before sleeping on vbn_event_fd: VBN_OK = may sleep, the fd becomes readable when there is work; VBN_BUSY =
- * call vbn_progress first. The poll loop: progress until 0 -> arm -> if OK poll(fd) -> progress. While messages have
- * been arriving at short intervals, vbn_arm polls for up to progress.spin first and yields the processor between polls;
- * with progress.spin=0 it does neither, as the event loop of another library wants. */
+/* Before sleeping on vbn_event_fd: VBN_OK = may sleep, the fd becomes readable when there is work; VBN_BUSY = call
+ * vbn_progress first. The poll loop: progress until 0 -> arm -> if OK poll(fd) -> progress. If messages arrive at
+ * short intervals, vbn_arm first polls for up to progress.spin, and yields the processor between polls. With
+ * progress.spin=0 it does neither, for event loops of other libraries. */
 VBN_API vbn_status_t vbn_arm(vbn_worker_t *worker);
 VBN_API int vbn_event_fd(const vbn_worker_t *worker);
 /* Wakes a thread sleeping on the worker's event fd. Any thread. */
@@ -191,15 +193,15 @@ typedef void (*vbn_peer_error_func_t)(void *arg, vbn_peer_t *peer, vbn_status_t 
 VBN_API vbn_status_t vbn_connect(vbn_worker_t *worker, const void *blob, size_t length,
                                  vbn_peer_error_func_t error_func, void *arg, vbn_peer_t **peer_p);
 #define VBN_CONNECT_ON_USE 1u /* do not dial before the peer is used */
-/* vbn_connect with flags (0: the same). With VBN_CONNECT_ON_USE a new peer is an object without a connection: 464
- * bytes, the text of vbn_explain and the address (0.6 to 1 KiB together), no descriptor, no timer, no packet. The
- * first message, put, get, atomic or import of memory that can be mapped dials, and waits as after vbn_connect; so
- * does vbn_connect of the same address. When the peer connects to this worker before, its connection is taken: its
- * messages have this handle as sender, and tagged receives from the handle match them. A peer without a connection
- * cannot be lost: nobody watches it, and error_func is called only after dialling has failed or a connection was lost.
- * vbn_flush has nothing to wait for, vbn_disconnect ends it at once in both modes (receives posted from it complete
- * with VBN_ERR_CLOSED), vbn_explain says "not connected" and vbn_peer_transport is NULL. Errors: as vbn_connect,
- * VBN_ERR_UNREACHABLE when no transport reaches the address now. */
+/* vbn_connect with flags (0: the same). With VBN_CONNECT_ON_USE a new peer has no connection, descriptor, timer or
+ * packet. It takes 464 bytes, and 0.6 to 1 KiB for the address and the text of vbn_explain. The first message, put,
+ * get, atomic or import of mappable memory dials, and waits as after vbn_connect; so does vbn_connect of the same
+ * address. If the peer connects to this worker first, its connection serves this handle: its messages have the handle
+ * as sender, and tagged receives from the handle match them. A peer without a connection cannot be lost: error_func
+ * is called only after a failed dial or a lost connection. Until then vbn_flush completes at once, and vbn_disconnect
+ * ends the peer at once in both modes (receives posted from it complete with VBN_ERR_CLOSED). vbn_explain returns
+ * "not connected", and vbn_peer_transport NULL. Errors: as vbn_connect, VBN_ERR_UNREACHABLE when no transport reaches
+ * the address now. */
 VBN_API vbn_status_t vbn_connect_flags(vbn_worker_t *worker, const void *blob, size_t length, unsigned flags,
                                        vbn_peer_error_func_t error_func, void *arg, vbn_peer_t **peer_p);
 typedef enum vbn_close_mode {
@@ -220,27 +222,27 @@ VBN_API void vbn_peer_set_user(vbn_peer_t *peer, void *user);
 VBN_API void *vbn_peer_user(const vbn_peer_t *peer);
 /* 64-bit identity of the remote worker, equal on both sides of a job, never 0. */
 VBN_API uint64_t vbn_peer_uid(const vbn_peer_t *peer);
-/* User id of the peer's process as this host's kernel knows it, whatever the peer says: the effective one when that process
- * connected, or, where this side connected, when it opened its worker. VBN_ERR_UNSUPPORTED: the peer's transport is
- * neither shm nor self, and over others nobody here can know the user; VBN_ERR_PEER_LOST: there is no connection now.
- * Nothing is written on failure. Worker's thread. */
+/* User id of the peer's process from this host's kernel: the effective one when that process connected, or, if this
+ * side connected, when it opened its worker. VBN_ERR_UNSUPPORTED: the peer's transport is neither shm nor self, so
+ * the kernel does not know the user; VBN_ERR_PEER_LOST: the peer has no connection now. Nothing is written on
+ * failure. Worker's thread. */
 VBN_API vbn_status_t vbn_peer_host_user(const vbn_peer_t *peer, uint32_t *user_p);
-/* Writes one line: which transport the peer uses and why ("shm: same host, ...; tcp: not needed"), whether the peer is
+/* Writes one line: the peer's transport and the reason ("shm: same host, ...; tcp: not needed"), whether the peer is
  * connected, and whether the connection is encrypted. Returns the length of the full text; text is always terminated
  * when capacity > 0. */
 VBN_API size_t vbn_explain(const vbn_peer_t *peer, char *text, size_t capacity);
 
-/* Bytes of data that wait here for the peer, for senders that stop before they have queued too much: the lengths of
- * its messages (eager ones that found no credit or room, rendezvous ones until the peer has pulled them) and puts
- * whose operations are not complete. Not counted: what a transport took at once, headers, gets, atomics, and messages
- * of up to 296 bytes, header included, that are copied where packets are kept until acknowledged (rc, ud,
+/* Bytes of data that wait here for the peer, for senders that limit their queue. The number is the length of
+ * incomplete messages and puts: eager messages without credit or space, and rendezvous messages until the peer has
+ * pulled them. It excludes data that a transport took at once, headers, gets and atomics. It also excludes messages
+ * of up to 296 bytes, header included, on connections that keep packets until acknowledged (rc, ud,
  * link.resume_timeout, link.rails). O(1), 0 after a loss. Worker's thread. */
 VBN_API uint64_t vbn_peer_queued(const vbn_peer_t *peer);
 /* queued: bytes, as vbn_peer_queued. Runs on the worker's thread inside vbn_progress; may send, set another mark and
  * disconnect the peer. */
 typedef void (*vbn_low_mark_func_t)(void *arg, vbn_peer_t *peer, uint64_t queued);
-/* Calls func each time that the queued bytes have fallen to `bytes` or below after they were above (now or later):
- * once, from vbn_progress, unless they have risen again before that. One mark per peer: a new one replaces the one
+/* Calls func, once and from vbn_progress, each time that the queued bytes have fallen from above `bytes` to `bytes`
+ * or below. It makes no call if they rise again before vbn_progress. One mark per peer: a new one replaces the one
  * before, func NULL removes it. vbn_disconnect (of any reference) and the loss of the peer remove it without a call:
  * the error function tells of a loss. Errors: VBN_ERR_PEER_LOST, VBN_ERR_NO_MEMORY (a mark takes some 200 bytes).
  * Worker's thread. */
@@ -321,15 +323,15 @@ VBN_API vbn_status_t vbn_am_handler(vbn_worker_t *worker, unsigned id, vbn_am_fu
 #define VBN_SEND_ZSTD 8u
 #define VBN_SEND_STAGES (VBN_SEND_CHECKSUM | VBN_SEND_LZ4 | VBN_SEND_ZSTD)
 
-/* Gives the receiver no right to the memory that the data lies in. Without the flag the receiver of a rendezvous message
- * out of memory of vbn_mem_alloc may map all of that memory, or read it through its device. With it the data travels by
+/* Gives the receiver no right to the memory of the data. Without the flag the receiver of a rendezvous message from
+ * memory of vbn_mem_alloc may map all of that memory, or read it through its device. With it the data travels by
  * packets, or by the kernel's copy where the kernel allows the receiver to read this process anyway. */
 #define VBN_SEND_PRIVATE 16u
 
 #define VBN_AM_PULL 1u /* always rendezvous, also when the data would fit into an eager packet */
 
 /* Sends header (copied, at most VBN_AM_HEADER_MAX) and the concatenation of iov[0..count-1]. Data of up to 4 KiB
- * (more where the cost model says so; or proto.am_small_max) is sent eagerly. Larger data is sent by rendezvous: the
+ * (more if the cost model chooses so; or proto.am_small_max) is sent eagerly. Larger data is sent by rendezvous: the
  * receiver pulls the data, and the op completes when the receiver has pulled or dropped it. iov entries and their
  * memory stay untouched until completion. flags: VBN_AM_PULL, VBN_SEND_*. */
 VBN_API vbn_status_t vbn_am_send(vbn_peer_t *peer, unsigned id, const void *header, size_t header_length,
@@ -389,9 +391,9 @@ typedef struct vbn_tag_info {
 VBN_API vbn_status_t vbn_tag_send(vbn_peer_t *peer, uint64_t tag, const struct iovec *iov, size_t count, unsigned flags,
                                   vbn_op_t *op);
 /* Receives one message into iov. The list and its memory stay, and the user leaves them alone, until completion.
- *   from   only from this peer; NULL = from any
- *   mask   the bits of tag that count; UINT64_MAX = exactly this tag
- *   info   NULL, or where sender, tag and length are written before completion; valid until then
+ *   from   only from this peer; NULL = from any.
+ *   mask   the bits of tag that count; UINT64_MAX = exactly this tag.
+ *   info   gets sender, tag and length before completion; stays in place until then. May be NULL.
  * Completes with VBN_ERR_TRUNCATED when the message is longer than iov: the core writes nothing to iov and drops the
  * message; the sizes are in info and vbn_error_text(). Only in this case may the call itself return an error and yet
  * have an effect: a message that had arrived before is dropped. VBN_ERR_PEER_LOST: `from` is lost and no complete
@@ -409,9 +411,10 @@ VBN_API vbn_status_t vbn_tag_probe(vbn_worker_t *worker, vbn_peer_t *from, uint6
  * VBN_ERR_INVALID. VBN_ERR_PEER_LOST: its sender was lost before the data was fetched. */
 VBN_API vbn_status_t vbn_tag_mrecv(vbn_tag_message_t *message, const struct iovec *iov, size_t count,
                                    vbn_tag_info_t *info, vbn_op_t *op);
-/* Cancels a receive that has not matched a message: VBN_OK, it is complete with VBN_ERR_CLOSED, done is not called, the buffers
- * are the caller's. VBN_INPROGRESS: too late, the receive completes (or is complete) as usual; or a send: it completes with
- * VBN_ERR_CLOSED when its receiver answers that no receive had matched it, else as usual. VBN_ERR_INVALID: neither. */
+/* Cancels a receive that has not matched a message. VBN_OK: the receive is complete with VBN_ERR_CLOSED, done is not
+ * called, the caller owns the buffers. VBN_INPROGRESS for a receive: too late, it completes (or is complete) as
+ * usual. VBN_INPROGRESS for a send: it completes with VBN_ERR_CLOSED if its receiver answers that no receive had
+ * matched it, otherwise as usual. VBN_ERR_INVALID: op is neither. */
 VBN_API vbn_status_t vbn_tag_cancel(vbn_op_t *op);
 
 /* ------------------------------------------------------------------------------------------ memory */
@@ -429,24 +432,25 @@ typedef enum vbn_backing {
  * an existing directory of mode 0700 owned by the caller. Any thread. */
 VBN_API vbn_status_t vbn_mem_alloc(vbn_context_t *context, size_t size, vbn_backing_t backing, const char *path,
                                    vbn_mem_t **mem_p);
-/* Shareable memory of `size` bytes (rounded up to pages) without pages: address space for what is committed later, for
- * several contexts that join it. Peers reach it by keys as memory of vbn_mem_alloc. What is not committed reads as zeros; a
- * process that touches it allocates the page, and dies of SIGBUS when the host has none left: so commit first, and export
- * keys of what is committed. Devices serve the ranges of its keys. VBN_ERR_SYSTEM: the address space is too small
- * (ulimit -v). Any thread. */
+/* Reserves shareable memory of `size` bytes (rounded up to pages) without pages, which several contexts may join and
+ * commit later. Peers reach it by keys as memory of vbn_mem_alloc. Uncommitted pages read as zeros. A process that
+ * touches one allocates it, and dies of SIGBUS if the host has no memory left: so commit pages before you export keys
+ * of them. Devices serve the ranges of its keys. VBN_ERR_SYSTEM: the address space is too small (ulimit -v). Any
+ * thread. */
 VBN_API vbn_status_t vbn_mem_reserve(vbn_context_t *context, size_t size, vbn_mem_t **mem_p);
-/* Allocates the pages of [offset, offset+length) in bytes of memory that was reserved or joined; pages that are there keep
- * what they hold. Nothing gives them back before the last of those that share the memory has freed it. VBN_ERR_NO_MEMORY:
- * the host has not so much (what was allocated until then stays); VBN_ERR_RANGE; VBN_ERR_INVALID: other memory, whose pages
- * all exist. Any thread. */
+/* Allocates the pages of [offset, offset+length) in bytes of reserved or joined memory; existing pages keep their
+ * content. The pages stay until the last context that shares the memory has freed it. VBN_ERR_NO_MEMORY: the host has
+ * not enough memory (pages allocated so far stay); VBN_ERR_RANGE; VBN_ERR_INVALID: other memory, whose pages all
+ * exist. Any thread. */
 VBN_API vbn_status_t vbn_mem_commit(vbn_mem_t *mem, size_t offset, size_t length);
-/* Makes the whole memory behind a key this context's, too: it can be committed here, keys of it can be exported, messages
- * out of it are copied once, and vbn_mem_free ends this context's part. The memory lives until all who share it have freed
- * it, also when its first owner is gone. The key may be released afterwards; its addresses stay those of the memory. Keys
- * and messages name joined memory by its first owner: a peer that has joined it, too, uses its own mapping and asks nobody.
- * The key has VBN_ACCESS_READ and VBN_ACCESS_WRITE and is mapped here (vbn_key_pointer); the operation of vbn_key_import_op
- * says when. VBN_ERR_ACCESS: the key does not allow both; VBN_ERR_UNSUPPORTED: not mapped here, or a named file;
- * VBN_ERR_INVALID: not decided yet, or shared by this context already; VBN_ERR_LIMIT: no descriptor left. Worker's thread. */
+/* Makes this context an owner of the whole memory behind a key. The context can commit it, export keys of it, and
+ * free its part by vbn_mem_free; messages from the memory are copied once. The memory lives until all contexts that
+ * share it have freed it, also after the end of its first owner. The key may be released afterwards; its addresses
+ * remain valid. Keys and messages name joined memory by its first owner: a peer that has joined it uses its own
+ * mapping, without a request. The key must have VBN_ACCESS_READ and VBN_ACCESS_WRITE and be mapped here
+ * (vbn_key_pointer); the operation of vbn_key_import_op completes when it is. VBN_ERR_ACCESS: the key does not allow
+ * both; VBN_ERR_UNSUPPORTED: not mapped here, or a named file; VBN_ERR_INVALID: not decided yet, or shared by this
+ * context already; VBN_ERR_LIMIT: no descriptor left. Worker's thread. */
 VBN_API vbn_status_t vbn_mem_join(vbn_key_t *key, vbn_mem_t **mem_p);
 /* Maps a VBN_BACKING_FILE memory of another process of the same user read-only, checking owner, mode, format and
  * generation recorded in the file. VBN_ERR_STALE when its owner has freed it. Any thread. */
@@ -465,18 +469,17 @@ VBN_API vbn_status_t vbn_mem_register(vbn_context_t *context, void *address, siz
  * kernel does not report such changes (mem.watch, files on disk). Any thread. */
 VBN_API vbn_status_t vbn_mem_invalidate(vbn_context_t *context, const void *address, size_t length);
 /* Makes all keys of the memory stale and unlinks its named file, but leaves it mapped here until vbn_mem_free; for
- * owners whose readers (a JVM's buffers) end later. Idempotent. Any thread.
- * When the call has returned, no worker and no device reads or writes the memory for a peer, whatever was in progress:
- * a put that is being received stops and ends with VBN_ERR_STALE at the peer, and so does a get whose answer is not yet
- * complete. Answers that wait to be sent were copied before. So the caller may reuse the bytes at once. Only peers of
- * this host that have mapped memory of vbn_mem_alloc keep their mapping, until they release the key. The call waits for
- * a copy or a system call of a worker, never for a vbn_progress, and may be called inside callbacks. */
+ * owners whose readers (a JVM's buffers) end later. Idempotent. Any thread. After the call no worker and no device
+ * reads or writes the memory for a peer. Puts and gets in progress stop, and end with VBN_ERR_STALE at the peer;
+ * queued answers were copied before. So the caller may reuse the bytes at once. Only peers of this host that have
+ * mapped memory of vbn_mem_alloc keep their mapping, until they release the key. The call waits for a copy or a
+ * system call of a worker, never for a vbn_progress, and may be called inside callbacks. */
 VBN_API vbn_status_t vbn_mem_revoke(vbn_mem_t *mem);
-/* Revokes memory of vbn_mem_alloc as vbn_mem_revoke does, and gives its pages back to the system at once, although it stays
- * mapped until vbn_mem_free, here and by peers of this host. What is read there from now on is zeros; a process that touches it
- * allocates the page, and dies of SIGBUS when the host has none left. No operation of this process may be pending on it.
- * VBN_ERR_INVALID: other memory. VBN_ERR_SYSTEM: the file system keeps the pages until vbn_mem_free; the memory is revoked. Any
- * thread. */
+/* Revokes memory of vbn_mem_alloc as vbn_mem_revoke does, and gives its pages back to the system at once, although it
+ * stays mapped until vbn_mem_free, here and by peers of this host. Later reads return zeros; a process that touches a
+ * page allocates it, and dies of SIGBUS if the host has no memory left. No operation of this process may be pending
+ * on it. VBN_ERR_INVALID: other memory. VBN_ERR_SYSTEM: the file system keeps the pages until vbn_mem_free; the
+ * memory is revoked. Any thread. */
 VBN_API vbn_status_t vbn_mem_discard(vbn_mem_t *mem);
 /* Frees (or unmaps, or ends the registration of) memory: keys of it become stale at once, a named file is unlinked. Any
  * thread, but no operation that this process issued on the memory may be pending on any worker; operations of peers may
@@ -492,24 +495,25 @@ VBN_API vbn_status_t vbn_key_export(vbn_mem_t *mem, size_t offset, size_t length
                                     size_t *length_p);
 /* Makes a received blob usable towards the peer that owns the memory. */
 VBN_API vbn_status_t vbn_key_import(vbn_peer_t *peer, const void *blob, size_t length, vbn_key_t **key_p);
-/* The same, with an operation that completes when it is decided whether the memory is mapped here (for windows that
- * are reached by loads and stores). *key_p is valid as soon as the call has returned >= 0; operations on it may be
- * issued at once. The op's length: bytes of the key's range when it is mapped (vbn_key_pointer gives its address), 0
- * when it is reached by packets or a device: over the network, user memory, or a mapping that the host refused (the
- * log says why). VBN_OK: decided already. Errors in completion: VBN_ERR_STALE the owner has freed or revoked the
- * memory (not noticed where nothing is mapped: operations say so then), the status of a lost peer,
- * VBN_ERR_CLOSED the key was released or the peer disconnected before. The key stays the caller's to release in all
- * these cases, not when the call itself fails. Worker's thread. */
+/* The same, with an operation that completes when the core has mapped the memory or decided not to (for windows that
+ * programs reach by loads and stores). *key_p is valid as soon as the call has returned >= 0; operations on it may be
+ * issued at once. The op's length is the number of bytes of the key's range if the memory is mapped (vbn_key_pointer
+ * has its address). The length is 0 if packets or a device reach the memory: over the network, for user memory, or if
+ * the host refused the mapping (the log has the reason). VBN_OK: decided already. Errors in completion: VBN_ERR_STALE
+ * (the owner has freed or revoked the memory; for memory that is not mapped the first operation returns it), the
+ * status of a lost peer, VBN_ERR_CLOSED (the key was released or the peer disconnected before). The caller must
+ * release the key in all these cases, and not if the call itself fails. Worker's thread. */
 VBN_API vbn_status_t vbn_key_import_op(vbn_peer_t *peer, const void *blob, size_t length, vbn_key_t **key_p,
                                        vbn_op_t *op);
 VBN_API void vbn_key_release(vbn_key_t *key);
 /* Local address of the key's range when it is mapped here (same host), else NULL. Plain loads (and stores, with
  * VBN_ACCESS_WRITE) on it are one-sided operations. Valid until vbn_key_release. */
 VBN_API void *vbn_key_pointer(const vbn_key_t *key);
-/* Copies between memory that other processes see (`seen`, which is `to` or `from`) and memory of the caller's own, which do not
- * overlap, as vbn_put, vbn_get and the OpenSHMEM library do. Up to VBN_WORDS_MAX bytes each byte is loaded once and stored
- * once, and each 1, 2, 4 or 8 bytes that lie at a multiple of their number in `seen` by one load and one store: nobody sees half
- * a word, and a word that its owner resets does not come back. Longer copies promise neither. Any thread. */
+/* Copies between memory that other processes see (`seen`, which is `to` or `from`) and private memory of the caller,
+ * as vbn_put, vbn_get and the OpenSHMEM library do. The ranges must not overlap. Up to VBN_WORDS_MAX bytes each byte
+ * is loaded and stored once. Each aligned word of 1, 2, 4 or 8 bytes in `seen` takes one load and one store: no
+ * process sees half a word, and a word that its owner resets does not come back. Longer copies promise neither. Any
+ * thread. */
 #define VBN_WORDS_MAX 64u
 
 typedef uint64_t vbn_word8_t __attribute__((may_alias, aligned(1)));
@@ -542,9 +546,9 @@ static inline void vbn_copy_words(void *to, const void *from, size_t length, con
     }
 }
 
-/* Keeps the mapping of a key's range beyond the life of the key, its peer and its worker, for buffers that others still
- * read. Returns the mapping, to be ended by vbn_key_unmap before vbn_close; NULL when the memory is not mapped here.
- * Worker's thread. address_p, length_p: address and length in bytes of the range. */
+/* Keeps the mapping of a key's range beyond the life of the key, its peer and its worker, for buffers with remaining
+ * readers. Returns the mapping, to be ended by vbn_key_unmap before vbn_close; NULL when the memory is not mapped
+ * here. Worker's thread. address_p, length_p: address and length in bytes of the range. */
 VBN_API vbn_mapping_t *vbn_key_map(const vbn_key_t *key, void **address_p, size_t *length_p);
 /* Any thread. NULL is allowed. */
 VBN_API void vbn_key_unmap(vbn_mapping_t *mapping);
@@ -582,17 +586,17 @@ typedef enum vbn_atomic_kind {
 } vbn_atomic_kind_t;
 
 /* Updates one word of remote memory, as one step that no other atomic sees half done.
- *   offset   of the word in the key's range, bytes; its address at the owner must be a multiple of width
- *   width    4 or 8 bytes; the word is in the byte order of the owner's processor (little endian)
- *   operand, compare   must fit width; compare is used by VBN_ATOMIC_CAS only
- *   before   NULL, or where the old value goes (widened to 64 bits, also with VBN_ATOMIC_CAS: it succeeded when *before
- *            == compare). Stays valid until completion; written before done is called. Needs VBN_ACCESS_READ, as CAS
- *            does; VBN_ACCESS_WRITE is needed always.
+ *   offset   of the word in the key's range, bytes; its address at the owner must be a multiple of width.
+ *   width    4 or 8 bytes; the word is in the byte order of the owner's processor (little endian).
+ *   operand, compare   must fit width; only VBN_ATOMIC_CAS uses compare.
+ *   before   gets the old value, widened to 64 bits, before done is called. May be NULL. VBN_ATOMIC_CAS succeeded if
+ *            *before == compare. Stays in place until completion. Needs VBN_ACCESS_READ, as CAS does; VBN_ACCESS_WRITE
+ *            is needed always.
  * Complete when the update is visible at the owner. Where the memory is mapped, the caller's processor executes the
  * atomic, else the owner's worker does so in its vbn_progress. Both are coherent with each other and with the owner's
- * own C11 atomics on the word, but not with plain loads and stores of the owner and not with put or get of the same
- * bytes. Errors: VBN_ERR_INVALID (kind, width, operand, alignment), VBN_ERR_RANGE, VBN_ERR_ACCESS, VBN_ERR_STALE,
- * VBN_ERR_PEER_LOST (it may or may not have been executed). */
+ * own C11 atomics on the word. They are not coherent with plain loads and stores of the owner, or with put or get of
+ * the same bytes. Errors: VBN_ERR_INVALID (kind, width, operand, alignment), VBN_ERR_RANGE, VBN_ERR_ACCESS,
+ * VBN_ERR_STALE, VBN_ERR_PEER_LOST (it may or may not have been executed). */
 VBN_API vbn_status_t vbn_atomic(vbn_key_t *key, size_t offset, vbn_atomic_kind_t kind, unsigned width, uint64_t operand,
                                 uint64_t compare, uint64_t *before, vbn_op_t *op);
 
@@ -604,17 +608,17 @@ typedef struct vbn_signal {
     uint64_t value;
 } vbn_signal_t;
 
-/* A put, then an atomic update of the signal word: whoever sees the new value of the word (an acquire load of it) sees
- * all of the data. Where the memory is mapped, the update wakes nobody: the owner polls the word. When the put is
- * refused, the word keeps its value. signal is copied; op as for vbn_put, complete when both are visible. Errors: those
- * of vbn_put and vbn_atomic. */
+/* A put, then an atomic update of the signal word. An acquire load that returns the new value of the word also makes
+ * all of the data visible. In mapped memory the update wakes no worker: the owner polls the word. If the put is
+ * refused, the word keeps its value. signal is copied; op as for vbn_put, complete when both are visible. Errors:
+ * those of vbn_put and vbn_atomic. */
 VBN_API vbn_status_t vbn_put_signal(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count,
                                     const vbn_signal_t *signal, vbn_op_t *op);
 
-/* Order without waiting: what vbn_put, vbn_put_signal and vbn_atomic of this worker do to a peer's memory before the
- * fence is visible at that peer before what vbn_put, vbn_put_signal, vbn_atomic and vbn_get issued after it do there.
- * Without a fence or a completed op there is no order between them. It does not order messages, nor gets before it
- * (wait for their ops). Returns at once; costs later operations nothing when no operation is in flight. */
+/* Orders operations without waiting. At each peer, vbn_put, vbn_put_signal and vbn_atomic of this worker before the
+ * fence are visible before the effects of vbn_put, vbn_put_signal, vbn_atomic and vbn_get after the fence. Without a
+ * fence or a completed op there is no order between them. It does not order messages, nor gets before it (wait for
+ * their ops). Returns at once; costs later operations nothing when no operation is in flight. */
 VBN_API vbn_status_t vbn_fence(vbn_worker_t *worker);
 
 /* Completes when the peer has received everything sent to it before and all earlier puts and atomics are visible. */

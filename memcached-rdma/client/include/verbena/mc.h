@@ -1,13 +1,12 @@
-/* SPDX-License-Identifier: Apache-2.0
- * mc.h - client of memcached servers. Where the server is verbena-memcached and both know its key, requests go as messages
- * through the native core (shared memory, RDMA, TCP); otherwise over sockets, to any memcached 1.6, also after a server was
- * replaced by another kind in the middle.
+/* SPDX-License-Identifier: Apache-2.0 mc.h - client of memcached servers. To a verbena-memcached whose key the client
+ * has, requests go as messages through the native core (shared memory, RDMA, TCP). To any other memcached 1.6 they go
+ * over sockets, also if it replaces a verbena-memcached at run time.
  *
- * Threading: a handle is used by one thread at a time. Requests advance inside its calls. The one kind of thread that the library
- * starts resolves a server's name, so that name servers hold up nobody, and ends with the answer; addresses need none.
- * fork(): a child may use the handle; it gets connections of its own, and requests that were in progress are cancelled there.
- * Keys: 1 to 250 bytes, no blanks, no control characters. Times: timeouts in ns, exptime as in memcached (seconds; more than
- * 30 days: Unix time; 0: never; negative: expired). */
+ * Threading: a handle is used by one thread at a time. Requests advance inside its calls. The library starts threads
+ * only to resolve names of servers, so that a slow name server does not block the caller; such a thread ends with the
+ * answer. fork(): a child may use the handle; it gets connections of its own, and requests in progress are cancelled
+ * in the child. Keys: 1 to 250 bytes, no blanks, no control characters. Times: timeouts in ns, exptime as in
+ * memcached (seconds; more than 30 days: Unix time; 0: never; negative: expired). */
 #ifndef VERBENA_MC_H
 #define VERBENA_MC_H
 
@@ -33,7 +32,7 @@ typedef enum vmc_status {
     VMC_ERR_TOO_LARGE = -5,     /* for the server */
     VMC_ERR_SERVER_MEMORY = -6, /* the server has no memory for it */
     VMC_ERR_NON_NUMERIC = -7,   /* incr, decr: the value is no number */
-    VMC_ERR_TRUNCATED = -8,     /* the buffer is too small; length says what is needed, nothing was copied */
+    VMC_ERR_TRUNCATED = -8,     /* the buffer is too small; length has the needed size, nothing was copied */
     VMC_ERR_CANCELLED = -9,
     VMC_ERR_PROTOCOL = -10 /* the server sent something that makes no sense, or knows no meta commands */
 } vmc_status_t;
@@ -43,17 +42,17 @@ VMC_API const char *vmc_status_name(vmc_status_t status);
 typedef struct vmc vmc_t;
 
 /* config: "SERVER,SERVER;OPTION;OPTION"
- *   SERVER   host, host:port, [v6]:port or /path/of/socket; then /?WEIGHT where it is not 1
- *   timeout=MS     of the blocking calls (5000)
- *   connect=MS     that connecting and each step of it may take; then sockets instead of messages, or failure (3000). The
- *                  first step resolves the name and tries its addresses in order, each as soon as the one before has failed
- *                  or has used its share of the time
- *   key=FILE       of the servers (default: $VERBENA_MEMCACHED_KEY, else the default file of each server)
- *   carrier=auto|messages|sockets   messages: fail where they are not possible (auto)
- *   onesided=on|off   gets read the server's memory where it allows that (on)
+ *   SERVER   host, host:port, [v6]:port or /path/of/socket; then /?WEIGHT if the weight is not 1.
+ *   timeout=MS     time-out of the blocking calls (5000).
+ *   connect=MS     time-out of each step of connecting (3000); then sockets instead of messages, or failure. The first
+ *                  step resolves the name and tries its addresses in order. It tries an address when the one before has
+ *                  failed or has used its share of the time.
+ *   key=FILE       key of the servers (default: $VERBENA_MEMCACHED_KEY, else the default file of each server).
+ *   carrier=auto|messages|sockets   messages: fail if messages are not possible (auto).
+ *   onesided=on|off   gets read the server's memory if the server allows it (on).
  * NULL on failure: error_p (may be NULL) gets a static text or one valid until the thread's next vmc_open. Opens no connection. */
 VMC_API vmc_t *vmc_open(const char *config, const char **error_p);
-/* Cancels what is in progress. */
+/* Cancels requests in progress. */
 VMC_API void vmc_close(vmc_t *mc);
 
 /* ----------------------------------------------------------------------------------------- blocking */
@@ -76,8 +75,8 @@ typedef struct vmc_key {
 } vmc_key_t;
 /* Called for each item found, in any order; bytes are valid during the call. It must not use the handle. */
 typedef void (*vmc_found_t)(void *arg, size_t index, const void *bytes, const vmc_value_t *value);
-/* Gets many keys in as few requests as servers allow. The first error of any server is returned; what others have was
- * found all the same. */
+/* Gets many keys in as few requests as servers allow. Returns the first error of any server; items of other servers
+ * were still passed to found. */
 VMC_API vmc_status_t vmc_mget(vmc_t *mc, const vmc_key_t *keys, size_t count, vmc_found_t found, void *arg);
 VMC_API vmc_status_t vmc_set(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length,
                              int32_t exptime, uint32_t flags);
@@ -102,7 +101,7 @@ typedef struct vmc_req {
     vmc_status_t status; /* VMC_INPROGRESS until it is complete */
     uint32_t flags;      /* get */
     size_t length;       /* get: of the value */
-    uint64_t cas;        /* get; of what a set has stored */
+    uint64_t cas;        /* of the item that a get has read or a set has stored */
     uint64_t number;     /* incr, decr: the new value */
     void *user;          /* the caller's */
     void *priv;          /* the library's */
@@ -142,7 +141,8 @@ VMC_API void vmc_progress(vmc_t *mc);
 /* Index, in the list of vmc_open, of the server that a key belongs to (ketama, as libmemcached with KETAMA_WEIGHTED);
  * negative: the key is invalid. */
 VMC_API int vmc_server_of(const vmc_t *mc, const char *key, size_t key_length);
-/* Writes one line: which server the key belongs to, how it is reached, and why. Returns the length of the full text. */
+/* Writes one line: the server of the key, its carrier, and the reason for the carrier. Returns the length of the full
+ * text. */
 VMC_API size_t vmc_explain(vmc_t *mc, const char *key, size_t key_length, char *text, size_t capacity);
 /* Requests that got an answer by messages, by sockets; gets that needed none; answers that came too late. */
 typedef struct vmc_counts {
