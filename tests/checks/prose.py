@@ -12,8 +12,8 @@ import sys
 import tree
 
 WORDS = 30
-MOST_LONG = 110
-MOST_BARE = 120
+MOST_LONG = 60
+MOST_BARE = 45
 HEADERS = {"native-core/include/vbn/vbn.h", "memcached-rdma/client/include/verbena/mc.h"}
 LIST_ITEM = re.compile(r"^(?:[-*]|\d+\.)\s+")
 SENTENCE_END = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<!\.\.)(?<=[.!?])[)\"]?\s+|(?<=[.!?]\))\s+")
