@@ -16,6 +16,8 @@ final class Piece {
     int writeAt;
     /** False while the pull is in flight, and after it has failed: nobody touches the buffer. */
     boolean ready;
+    /** What an eager one of few bytes counts beyond them, because it has a buffer of its own. */
+    int overhead;
     /** The buffer is the sender's. */
     final boolean lent;
 

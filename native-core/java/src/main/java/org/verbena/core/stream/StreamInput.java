@@ -21,8 +21,10 @@ import org.verbena.core.plugin.BufferPool;
  */
 final class StreamInput {
     private static final int LEAST_BUFFER = 16 << 10;
-    /** Most eager bytes that wait to be read: a sender sends further ones by rendezvous. */
+    /** Most eager bytes that wait to be read, each message counted by {@link #cost}: a sender sends further ones by rendezvous. */
     static final int EAGER_MOST = 32 << 10;
+    /** The first eager message after one of another kind has a buffer of its own, of so many bytes at least. */
+    private static final int OWN_BUFFER = 4 << 10;
 
     private final VbnEngine engine;
     private final BufferBudget.Share memory;
@@ -33,8 +35,10 @@ final class StreamInput {
     /** Those whose data waits at the sender. */
     private final ArrayDeque<Piece> waiting = new ArrayDeque<>();
     private long eagerUnread;
-    /** Eager bytes read since the last credit. */
+    /** What eager messages that were read since the last credit have cost. */
     private long eagerRead;
+    /** The last message that came was eager. */
+    private boolean lastEager;
     private long received;
     private long consumed;
     private long granted;
@@ -58,6 +62,11 @@ final class StreamInput {
     /** What a stream gets in any case: a message of this size, and buffers of eager data. */
     static int least(int piece) {
         return BufferPool.size(piece) + 3 * LEAST_BUFFER;
+    }
+
+    /** What an eager message counts, by the bytes and whether the one before it was eager; the same at both sides. */
+    static int cost(int length, boolean afterEager) {
+        return afterEager ? length : Math.max(length, OWN_BUFFER);
     }
 
     synchronized long received() {
@@ -100,11 +109,13 @@ final class StreamInput {
         reading = false;
         first.readAt += length;
         consumed += length;
+        boolean done = first.readAt == first.writeAt;
         if (first.isEager()) {
-            eagerUnread -= length;
-            eagerRead += length;
+            int cost = length + (done ? first.overhead : 0);
+            eagerUnread -= cost;
+            eagerRead += cost;
         }
-        if (closed || first.readAt == first.writeAt) {
+        if (closed || done) {
             pieces.remove(first);
             drop(first);
         }
@@ -138,6 +149,7 @@ final class StreamInput {
         check(place, bytes.remaining());
         synchronized (this) {
             lentUsed = true;
+            lastEager = false;
             if (!closed) {
                 pieces.add(Piece.lent(bytes));
             }
@@ -168,6 +180,7 @@ final class StreamInput {
     }
 
     private synchronized boolean keep(Piece piece) {
+        lastEager = false;
         if (!closed) {
             pieces.add(piece);
             waiting.add(piece);
@@ -193,12 +206,16 @@ final class StreamInput {
             return;
         }
         Piece last = pieces.peekLast();
+        int cost = cost(length, lastEager);
         if (last == null || !last.hasSpace(length)) {
-            last = Piece.empty(eagerBuffer(Math.max(length, LEAST_BUFFER)));
+            boolean between = last != null && !last.isEager(); // such as the headers of packets, of which many may wait
+            last = Piece.empty(eagerBuffer(Math.max(length, between ? OWN_BUFFER : LEAST_BUFFER)));
             pieces.add(last);
         }
         last.append(data);
-        eagerUnread += length;
+        last.overhead += cost - length;
+        eagerUnread += cost;
+        lastEager = true;
     }
 
     /** Eager bytes are here already: more than a sender may send so fail their stream when memory is short. */
@@ -230,8 +247,8 @@ final class StreamInput {
             return null;
         }
         try {
-            boolean isFirst = memory.held() == 0; // of a peer that sends larger ones than we do: never none at all
-            piece.buffer = isFirst ? memory.force(piece.writeAt) : memory.take(piece.writeAt);
+            boolean isNext = pieces.peek() == piece; // nothing can be read, and given back, before it
+            piece.buffer = isNext ? memory.force(piece.writeAt) : memory.take(piece.writeAt);
         } catch (OutOfMemoryError e) {
             waiting.clear();
             throw noMemory(piece.writeAt);

@@ -45,7 +45,9 @@ final class StreamOutput {
     /** The bytes of these. */
     private int eagerUnread;
 
-    /** Bytes in eager messages that the other side may not have read, up to a place of the stream. */
+    private boolean lastEager;
+
+    /** Bytes in eager messages that the other side may not have read, up to a place of the stream; {@link StreamInput#cost}. */
     private record Eager(long end, int bytes) { }
 
     /** allowed: bytes that may be sent before a credit has come. */
@@ -240,8 +242,9 @@ final class StreamOutput {
             if (message.lent != null) {
                 slots.add(new LentMemory.Slot(message.lent, message.slot, sent));
             } else {
-                isEager = countEager(length);
+                isEager = countEager(StreamInput.cost(length, lastEager));
             }
+            lastEager = isEager;
         }
         streams.countSent(length);
         if (message.lent == null) {
@@ -261,14 +264,14 @@ final class StreamOutput {
     }
 
     /** The last so many bytes may be sent eagerly: the other side takes that many whether it has memory or not. */
-    private boolean countEager(int length) {
-        if (eagerUnread + length > StreamInput.EAGER_MOST) {
+    private boolean countEager(int cost) {
+        if (eagerUnread + cost > StreamInput.EAGER_MOST) {
             return false;
         }
-        eagerUnread += length;
+        eagerUnread += cost;
         Eager last = eager.peekLast();
-        boolean merges = last != null && last.bytes + length <= MERGED;
-        eager.add(new Eager(sent, length + (merges ? eager.pollLast().bytes : 0)));
+        boolean merges = last != null && last.bytes + cost <= MERGED;
+        eager.add(new Eager(sent, cost + (merges ? eager.pollLast().bytes : 0)));
         return true;
     }
 

@@ -29,9 +29,13 @@ class StreamMemoryTest {
     private static final StreamLimits LIMITS = new StreamLimits(1 << 20, 80 << 10, 4096, 0);
     private static final int SERVICE = 1;
     private static final int LONG = 4 << 20;
+    /** In place of a length: small and large pieces by turns. */
+    private static final int PACKETS = 0;
+    private static final int HEADER = 600;
+    private static final int DATA = 64 << 10;
 
     private final Fixture fixture = new Fixture();
-    private final BufferBudget writing = budget();
+    private BufferBudget writing = budget();
     private final BufferBudget reading = budget();
     private final AtomicReference<CompletableFuture<VbnStream>> accepted = new AtomicReference<>();
     private VbnEngine reader;
@@ -78,7 +82,8 @@ class StreamMemoryTest {
 
         /** Bytes of the pattern, from where it is, in pieces of so many bytes; false: none is taken now. */
         boolean write(ByteBuffer pattern, int piece) throws VbnException {
-            int most = Math.min(written + piece, pattern.capacity());
+            int next = piece == PACKETS ? written % (HEADER + DATA) < HEADER ? HEADER : DATA : piece;
+            int most = Math.min(written + next, pattern.capacity());
             int count = most == written ? 0 : writer.write(pattern.duplicate().limit(most).position(written));
             written += count;
             return count > 0;
@@ -112,8 +117,8 @@ class StreamMemoryTest {
     }
 
     private void assertBounded() {
-        assertTrue(writing.used() <= BOUND, "the writer holds " + writing.used());
-        assertTrue(reading.used() <= BOUND, "the reader holds " + reading.used());
+        assertTrue(writing.used() <= writing.bound(), "the writer holds " + writing.used());
+        assertTrue(reading.used() <= reading.bound(), "the reader holds " + reading.used());
     }
 
     /** Streams of which each has taken what it takes and stands still. */
@@ -181,6 +186,17 @@ class StreamMemoryTest {
         expectAnotherGoesOn();
         assertBounded();
         expectAllGoOn(all, pattern, 256 << 10);
+    }
+
+    /** As a DataNode with much memory sends a block: a header, its data, the next header, ... */
+    @Test
+    void small_messages_between_large_ones_have_the_same_bound() throws Exception {
+        writing = new BufferBudget(Long.MAX_VALUE, 0, 0);
+        begin("tcp", false);
+        ByteBuffer pattern = Fixture.pattern(2 << 20, 7);
+        List<Pair> all = stalled(pattern, PACKETS);
+        expectAnotherGoesOn();
+        expectAllGoOn(all, pattern, PACKETS);
     }
 
     /** Of a peer that may send larger messages than we do: each stream takes one in any case, which is beyond the bound. */
