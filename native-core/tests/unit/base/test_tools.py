@@ -3,6 +3,7 @@
 import json
 import pathlib
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -283,11 +284,34 @@ class Checkers(ToolTest):
         for harmless in ("x", "x->high", "/* high */ x", '"high"[x]', "table[x].high(x)"):
             with self.subTest(harmless):
                 both(harmless)
-                self.expect("check_circles.py", 0, "proto 1 of 2 files")
+                self.expect("check_circles.py", 0, "none in 1 of 1 folders")
         for circle in ("high(x)", "inlined(x)", "WRITTEN(x)", "ROWS[x].f(x)"):
             with self.subTest(circle):
                 both(circle)
                 self.expect("check_circles.py", 1, "proto: 2 files call each other, at most 1 may: low.c ways/high.c")
+
+    def test_circles_looks_at_components_and_not_at_their_programs(self):
+        def circle(folder, first, second):
+            self.put(f"{folder}/{first}.c", f"int {first}(int x)\n{{\n    return {second}(x);\n}}\n")
+            self.put(f"{folder}/{second}.c", "__attribute__((format(printf, 1, 2))) int\n"
+                     f"{second}(int x)\n{{\n    return {first}(x);\n}}\n")
+
+        self.put("mpi/op/format.c", "int format(int x)\n{\n    return x;\n}\n")
+        for folder in ("mpi/tests/run", "mpi/examples", "memcached-rdma/util/example", "memcached-rdma/tests/unit/store"):
+            circle(folder, "left", "right")
+        self.expect("check_circles.py", 0, "largest circles: none in 1 of 1 folders")
+        looked_at = ("mpi/op", "mpi/mpi/coll", "memcached-rdma/util")
+        for folder in looked_at:
+            circle(folder, "left", "right")
+        result = self.run_tool("check_circles.py", self.root)
+        self.assertEqual(result.returncode, 1, result.stdout)
+        for folder in looked_at:
+            self.assertIn(f"{folder}: 2 files call each other, at most 1 may: left.c right.c", result.stderr)
+
+    def test_circles_asks_for_the_lower_number(self):
+        folder, most = next(iter(runpy.run_path(str(TOOLS / "check_circles.py"))["LARGEST"].items()))
+        self.put(f"{folder}/alone.c", "int alone(int x)\n{\n    return x;\n}\n")
+        self.expect("check_circles.py", 1, f"{folder}: 1 files call each other, and LARGEST allows {most}; write 1 there")
 
     def test_circles_refuses_an_empty_tree(self):
         self.expect("check_circles.py", 1, "is this the repository?")
