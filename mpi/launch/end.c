@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * end.c - how a job is ended. After a failure its ranks are killed at once. After a signal to mpiexec they are asked first: SIGTERM
+ * end.c - how a job is ended. After a death its ranks are killed at once, and after a failure as soon as that is no consequence of
+ * a death (verdict.c). After a signal to mpiexec they are asked first: SIGTERM
  * to each and to all that it has started, here and on other hosts, then job->kill_after seconds, then SIGKILL. Until then they
  * may write and talk by PMI, and no end of theirs is a failure.
  */
@@ -7,7 +8,7 @@
 
 #include <signal.h>
 
-void launch_stop(const launch_job_t *job, int count)
+static void stop(const launch_job_t *job, int count)
 {
     for (int i = 0; i < count; i++)
         if (job->ranks[i].pid > 0)
@@ -17,7 +18,7 @@ void launch_stop(const launch_job_t *job, int count)
 /* Stopped first: nobody sees another one end and complains. */
 void launch_kill(const launch_job_t *job, int count)
 {
-    launch_stop(job, count);
+    stop(job, count);
     for (int i = 0; i < count; i++)
         if (job->ranks[i].pid > 0)
             (void)kill(job->ranks[i].pid, SIGKILL);
@@ -35,6 +36,29 @@ void launch_end(launch_job_t *job, int code)
         if (job->hosts[i].remote && !job->hosts[i].lost)
             (void)channel_send(&job->hosts[i].channel, FRAME_END, 0, "", 0);
     launch_kill(job, job->size);
+}
+
+/* The first one stays, unless it was only that a rank had lost another one. */
+void launch_fail(launch_job_t *job, int code, int rank)
+{
+    launch_failure_t *failure = &job->failure;
+    if (job->asked) /* it ends already */
+        return;
+    if (failure->since != 0 && failure->code != LAUNCH_PEER_LOST)
+        return;
+    if (failure->since == 0)
+        failure->since = launch_now();
+    failure->code = code;
+    failure->rank = rank;
+    if (code != LAUNCH_PEER_LOST)
+        stop(job, job->size);
+}
+
+void launch_remote_signal(launch_job_t *job, int signal)
+{
+    for (int i = 0; i < job->host_count; i++)
+        if (job->hosts[i].remote && !job->hosts[i].lost)
+            (void)channel_send_number(&job->hosts[i].channel, FRAME_SIGNAL, 0, (uint32_t)signal);
 }
 
 /* Ranks that a failure has stopped are past asking. */

@@ -154,16 +154,20 @@ int launch_start(launch_job_t *job);
 int launch_run(launch_job_t *job);
 /* Kills what still runs; the job's code is this one unless it has one already (end.c). */
 void launch_end(launch_job_t *job, int code);
+/* The job ends with this code when no death is seen that caused the failure (verdict.c); meanwhile its ranks stand still, unless
+ * the code is LAUNCH_PEER_LOST: a rank has lost another one. rank: that mpiexec tells of; -1: the rank has told it itself. */
+void launch_fail(launch_job_t *job, int code, int rank);
 /* Asks the ranks to end, by SIGTERM, since mpiexec got this signal; job->kill_after seconds later the rest is killed. */
 void launch_ask(launch_job_t *job, int signal);
+/* Sends a signal to the ranks of all other hosts. */
+void launch_remote_signal(launch_job_t *job, int signal);
 /* Kills what is left of a job that was asked to end, when it is time. */
 void launch_ask_over(launch_job_t *job);
 /* Milliseconds until then; -1: never. */
 int launch_ask_due(const launch_job_t *job);
 /* Whether ranks that were asked to end have left processes behind, here or on other hosts, which end now. */
 int launch_is_leaving(const launch_job_t *job);
-/* Stops the ranks of this process; stops, then kills them. */
-void launch_stop(const launch_job_t *job, int count);
+/* Stops, then kills the ranks of this process. */
 void launch_kill(const launch_job_t *job, int count);
 /* Before the first rank: what ranks leave behind is ours (orphans.c). Then kills all that is; our own children have ended. */
 void launch_adopt(void);
@@ -174,6 +178,7 @@ void launch_signal(const launch_job_t *job, int signal, int all);
 /* Whether there is something that ranks have left behind. */
 int launch_has_orphans(const launch_job_t *job);
 void launch_free(launch_job_t *job);
+/* ns, of a clock that nobody sets. */
 int64_t launch_now(void);
 /* A signalfd for what daemons handle, and for what mpiexec does; -1: none (signals.c). */
 int launch_signals(void);
@@ -186,8 +191,7 @@ int launch_remote_start(launch_job_t *job, int host);
 void launch_remote_serve(launch_job_t *job, int host);
 void launch_remote_reaped(launch_job_t *job, pid_t pid, int status);
 void launch_remote_feed(launch_job_t *job);
-/* Sends a signal to the ranks of all other hosts; tells these what was written of their output. */
-void launch_remote_signal(launch_job_t *job, int signal);
+/* Tells them what was written of their ranks' output. */
 void launch_remote_credit(launch_job_t *job);
 /* What a daemon has to know: -1: no memory left. And it learns that: NULL, or what is wrong with it. */
 int launch_config_put(const launch_job_t *job, int host, launch_bytes_t *bytes);
@@ -205,8 +209,6 @@ int launch_process(pid_t pid, launch_process_t *process);
 
 /* How a rank ended, and whether that ends the job (verdict.c): at once by a signal, else when no death is seen that caused it. */
 void launch_judge(launch_job_t *job, int rank, int status);
-/* The job ends with a code that a rank gave; LAUNCH_PEER_LOST: since that rank has lost another one. */
-void launch_abort(launch_job_t *job, int code);
 /* Milliseconds until a failure ends the job if no death is seen; -1: there is none. */
 int launch_verdict_due(const launch_job_t *job);
 /* Ends the job with the failure's code, if there is one. */

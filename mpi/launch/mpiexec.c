@@ -11,17 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define END_MS 5000 /* that killed ranks on other hosts may take to end */
-
-int64_t launch_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static int rank_of(const launch_job_t *job, pid_t pid)
 {

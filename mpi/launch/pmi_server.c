@@ -155,7 +155,7 @@ static void on_abort(launch_job_t *job, const char *line)
     if (atoi(code) == LAUNCH_ALL_WELL)
         launch_end(job, 0);
     else
-        launch_abort(job, atoi(code) & 255 ? atoi(code) & 255 : 1);
+        launch_fail(job, atoi(code) & 255 ? atoi(code) & 255 : 1, -1);
 }
 
 void launch_pmi_line(launch_job_t *job, launch_rank_t *one, const char *line)

@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * process.c - what the kernel says of a process, see proc(5).
+ * process.c - what the kernel says: of a process, see proc(5), and of the time.
  */
 #include "launch/launch.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+
+int64_t launch_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
 
 int launch_process(pid_t pid, launch_process_t *process)
 {

@@ -242,13 +242,6 @@ void launch_remote_feed(launch_job_t *job)
     (void)channel_send(&job->hosts[job->ranks[0].host].channel, FRAME_INPUT, 0, bytes, n > 0 ? (size_t)n : 0);
 }
 
-void launch_remote_signal(launch_job_t *job, int signal)
-{
-    for (int i = 0; i < job->host_count; i++)
-        if (job->hosts[i].remote && !job->hosts[i].lost)
-            (void)channel_send_number(&job->hosts[i].channel, FRAME_SIGNAL, 0, (uint32_t)signal);
-}
-
 /* In large pieces: the other side may have LAUNCH_OUTPUT bytes on their way. */
 void launch_remote_credit(launch_job_t *job)
 {

@@ -9,7 +9,6 @@
  */
 #include "launch/launch.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -32,27 +31,6 @@ static int is_any_on_its_way_out(const launch_job_t *job)
         if (job->ranks[i].pid > 0 && is_on_its_way_out(job->ranks[i].pid))
             return 1;
     return 0;
-}
-
-/* The first one stays, unless it was only that a rank had lost another one. */
-static void hold(launch_job_t *job, int code, int rank)
-{
-    launch_failure_t *failure = &job->failure;
-    if (job->asked) /* it ends already */
-        return;
-    if (failure->since != 0 && failure->code != LAUNCH_PEER_LOST)
-        return;
-    if (failure->since == 0)
-        failure->since = launch_now();
-    failure->code = code;
-    failure->rank = rank;
-    if (code != LAUNCH_PEER_LOST)
-        launch_stop(job, job->size);
-}
-
-void launch_abort(launch_job_t *job, int code)
-{
-    hold(job, code, -1);
 }
 
 /* Writes how a rank ended: "by signal 9 (Killed)", "with exit code 3". */
@@ -96,10 +74,10 @@ void launch_judge(launch_job_t *job, int rank, int status)
         say_end(job, one, status, "; the job ends");
         launch_end(job, code_of(status));
     } else if (WEXITSTATUS(status) == LAUNCH_PEER_LOST) {
-        hold(job, LAUNCH_PEER_LOST, -1);
+        launch_fail(job, LAUNCH_PEER_LOST, -1);
     } else if (WEXITSTATUS(status) != 0) {
         one->status = status;
-        hold(job, code_of(status), rank);
+        launch_fail(job, code_of(status), rank);
     } else if (one->initialized) {
         leave(job, one);
     }
