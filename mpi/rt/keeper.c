@@ -3,6 +3,7 @@
  * until its next call. So a thread looks from time to time whether the runtime was entered since; if not, it makes
  * progress in the rank's place, for a short time: who enters meanwhile waits for it (threads.h, T1).
  * So a call that a program may make in a loop either does not enter the runtime, or makes progress itself.
+ * It looks in one way for as long as it runs, so it starts anew when the program gets MPI_THREAD_MULTIPLE (rt_threads_open).
  * It also sees that the launcher has gone: a launcher's child ends with it by itself, a script's child would go on for ever.
  */
 #include "rt/keeper.h"
@@ -238,4 +239,37 @@ void rt_keeper_stop(void)
     pthread_join(keeper.thread, NULL);
     pthread_cond_destroy(&keeper.stopped);
     keeper.running = 0;
+}
+
+static int users; /* of rt_threads_open */
+
+static void share(void)
+{
+    (void)atomic_fetch_sub_explicit(&rt_gate.word, 1, memory_order_relaxed);
+    rt_gate.shared = 1;
+    rt_lock();
+}
+
+int rt_threads_open(int shared)
+{
+    const int starts = users++ == 0;
+    const int changes = shared && !rt_gate.shared;
+    if (!starts && !changes)
+        return 0;
+    rt_keeper_stop();
+    if (changes)
+        share();
+    return rt.size > 1 ? rt_keeper_start() : 0;
+}
+
+void rt_threads_close(void)
+{
+    if (--users > 0)
+        return;
+    rt_keeper_stop();
+    if (!rt_gate.shared)
+        return;
+    rt_unlock();
+    rt_gate.shared = 0;
+    (void)atomic_fetch_add_explicit(&rt_gate.word, 1, memory_order_relaxed);
 }

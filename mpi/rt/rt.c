@@ -5,43 +5,19 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <poll.h>
-#include <pthread.h>
 #include <sched.h>
-#include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "rt/keeper.h"
 #include "rt/node.h"
 
-#define EXIT_WELL 256 /* as exit code a 0, but seen as a wish: LAUNCH_ALL_WELL */
-#define ABORT_MS 2000 /* that a launcher may take to end the job */
-#define FLUSH_MS 2000 /* that the program's streams may take to be written before that */
 #define ALONE "vbn-s" /* a key of the launcher's space: a rank has called rt_acquire_alone */
 
 rt_t rt;
-
-int rt_fail(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(rt.error, sizeof(rt.error), format, arguments);
-    va_end(arguments);
-    return -1;
-}
-
-void rt_key_name(char *name, size_t capacity, const char *what, int rank)
-{
-    const int length = snprintf(name, capacity, "%s%d", what, rank);
-    if (rt.opened > 0)
-        snprintf(name + length, capacity - (size_t)length, ".%d", rt.opened);
-}
 
 static int random_key(uint8_t *key)
 {
@@ -358,46 +334,4 @@ int rt_release_alone(void)
     rt_flush();
     rt.leaving = 1;
     return end(rt.size > 1, 0);
-}
-
-static void *flush_all(void *flushed)
-{
-    (void)fflush(NULL);
-    atomic_store_explicit((_Atomic int *)flushed, 1, memory_order_release);
-    return NULL;
-}
-
-/* A stream that a thread of the program has locked, or whose file takes nothing, keeps nobody from ending. */
-static void flush_streams(void)
-{
-    static _Atomic int flushed;
-    const struct timespec look = {.tv_nsec = 1000000};
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, flush_all, &flushed) != 0)
-        return;
-    for (int ms = 0; ms < FLUSH_MS && !atomic_load_explicit(&flushed, memory_order_acquire); ms++)
-        (void)nanosleep(&look, NULL);
-}
-
-__attribute__((noreturn)) static void end_job(int code)
-{
-    flush_streams();
-    if (rt.pmi.ops != NULL)
-        rt.pmi.ops->abort(&rt.pmi, code);
-    if (rt.pmi.ops != NULL &&
-        rt.pmi.fd >= 0) { /* the launcher ends all ranks at once; who went before it would be missed by the others */
-        struct pollfd entry = {.fd = rt.pmi.fd, .events = POLLRDHUP};
-        (void)poll(&entry, 1, ABORT_MS);
-    }
-    _exit(code & 255);
-}
-
-void rt_abort(int code)
-{
-    end_job((code & 255) == 0 ? EXIT_FAILURE : code & 255);
-}
-
-void rt_exit_job(int code)
-{
-    end_job((code & 255) == 0 ? EXIT_WELL : code & 255);
 }

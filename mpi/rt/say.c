@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * say.c - lines for the user. A rank may be ended at any moment by what another one did, so a line is one write: all of it
- * or nothing.
+ * say.c - lines for the user, and the text of a failure. A rank may be ended at any moment by what another one did, so a line is
+ * one write: all of it or nothing.
  */
 #include "rt/rt.h"
 
@@ -24,4 +24,13 @@ void rt_say(const char *format, ...)
     line[length] = '\n';
     while (write(STDERR_FILENO, line, (size_t)length + 1) < 0 && errno == EINTR)
         ;
+}
+
+int rt_fail(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(rt.error, sizeof(rt.error), format, arguments);
+    va_end(arguments);
+    return -1;
 }

@@ -8,7 +8,6 @@
 #include <sched.h>
 #include <time.h>
 
-#include "rt/keeper.h"
 #include "rt/rt.h"
 #include "rt/shared.h"
 
@@ -186,37 +185,4 @@ void rt_yield(void)
         return;
     rt_lock();
     rt_shared.depth = depth;
-}
-
-static int users; /* of rt_threads_open */
-
-static void share(void)
-{
-    (void)atomic_fetch_sub_explicit(&rt_gate.word, 1, memory_order_relaxed);
-    rt_gate.shared = 1;
-    rt_lock();
-}
-
-int rt_threads_open(int shared)
-{
-    const int starts = users++ == 0;
-    const int changes = shared && !rt_gate.shared;
-    if (!starts && !changes)
-        return 0;
-    rt_keeper_stop(); /* it looks in one way, for as long as it runs */
-    if (changes)
-        share();
-    return rt.size > 1 ? rt_keeper_start() : 0;
-}
-
-void rt_threads_close(void)
-{
-    if (--users > 0)
-        return;
-    rt_keeper_stop();
-    if (!rt_gate.shared)
-        return;
-    rt_unlock();
-    rt_gate.shared = 0;
-    (void)atomic_fetch_add_explicit(&rt_gate.word, 1, memory_order_relaxed);
 }
