@@ -15,8 +15,7 @@ shm_ctx_t *shm_ctx_find(shmem_ctx_t ctx, const char *function)
     return (shm_ctx_t *)ctx;
 }
 
-/* options: hints, also those of later versions. */
-static int create(shm_team_t *team, long options, shmem_ctx_t *ctx)
+int shm_ctx_make(shm_team_t *team, long options, shmem_ctx_t *ctx)
 {
     shm_ctx_t *made_now = calloc(1, sizeof(*made_now));
     *ctx = SHMEM_CTX_INVALID;
@@ -35,16 +34,7 @@ static int create(shm_team_t *team, long options, shmem_ctx_t *ctx)
 int shm_ctx_create(long options, shmem_ctx_t *ctx, const char *function)
 {
     shm_check_ready(function);
-    return create(NULL, options, ctx);
-}
-
-int shm_team_create_ctx(shmem_team_t team, long options, shmem_ctx_t *ctx, const char *function)
-{
-    *ctx = SHMEM_CTX_INVALID;
-    if (team == SHMEM_TEAM_INVALID)
-        return -1;
-    shm_team_t *found = shm_team_find(team, function);
-    return create(found == &shm_world ? NULL : found, options, ctx);
+    return shm_ctx_make(NULL, options, ctx);
 }
 
 static void end(shm_ctx_t **at)

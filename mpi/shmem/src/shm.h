@@ -96,6 +96,8 @@ extern shm_ctx_t shm_default;
 extern shm_team_t shm_world;
 extern shm_team_t shm_shared;
 
+/* ---- errors (error.c) */
+
 /* Ends the job: "PE 2 of 4: shmem_int_put: text". */
 void shm_fatal(const char *function, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
 /* Ends it because a collective or an operation failed: a PE that is lost is named by the launcher. */
@@ -141,15 +143,20 @@ void shm_wake_index(unsigned index);
 int shm_far_open(void);
 void shm_far_close(void);
 
-/* ---- teams (team.c) */
+/* ---- contexts (ctx.c) */
+
+/* team: NULL is the world. options: hints, also those of later versions. -1: no memory left. */
+int shm_ctx_make(shm_team_t *team, long options, shmem_ctx_t *ctx);
+shm_ctx_t *shm_ctx_find(shmem_ctx_t ctx, const char *function);
+void shm_contexts_close(void);
+void shm_contexts_of_team_close(const shm_team_t *team);
+
+/* ---- teams (team.c), active sets (set_coll.c) */
 
 int shm_teams_open(void);
 void shm_teams_close(void);
 shm_team_t *shm_team_find(shmem_team_t team, const char *function);
-void shm_contexts_close(void);
-void shm_contexts_of_team_close(const shm_team_t *team);
 void shm_sets_close(void);
-shm_ctx_t *shm_ctx_find(shmem_ctx_t ctx, const char *function);
 
 /* Waits until the context's operations are complete. Inside the runtime. */
 void shm_drain(shm_ctx_t *ctx);

@@ -235,6 +235,15 @@ void shm_team_destroy(shmem_team_t team, const char *function)
     rt_leave();
 }
 
+int shm_team_create_ctx(shmem_team_t team, long options, shmem_ctx_t *ctx, const char *function)
+{
+    *ctx = SHMEM_CTX_INVALID;
+    if (team == SHMEM_TEAM_INVALID)
+        return -1;
+    shm_team_t *found = shm_team_find(team, function);
+    return shm_ctx_make(found == &shm_world ? NULL : found, options, ctx);
+}
+
 void *shm_team_ptr(shmem_team_t team, const void *address, int pe, const char *function)
 {
     if (team == SHMEM_TEAM_INVALID)
