@@ -65,7 +65,7 @@ static bool move_item(shard_t *shard, const extent_t *from, item_t *item, index_
 /* Counts an item that goes, for all and for its TTL bucket. */
 static void count_dropped(shard_t *shard, const extent_t *extent, item_t *item)
 {
-    uint32_t now = store_now(shard->store);
+    uint32_t now = shard_now(shard->store);
     bool unfetched = (atomic_get_relaxed(&item->heat) & HEAT_FETCHED) == 0;
     store_counters_t *counters = &shard->counters;
     store_ttl_stats_t *ttl = &shard->ttl[extent->ttl];
@@ -124,7 +124,7 @@ static void give_back(shard_t *shard, extent_t *extent, bool had_spare)
 /* Empties an extent and releases it: moves live items that were read at least so often, drops the others. */
 static void empty_extent(shard_t *shard, extent_t *extent, unsigned reads)
 {
-    uint32_t now = store_now(shard->store);
+    uint32_t now = shard_now(shard->store);
     bool had_spare = shard->spare != NULL;
     shard_pin(extent); /* it stays until its last item has been looked at */
     for (size_t at = 0, size; at < extent->used; at += size) {
@@ -202,8 +202,8 @@ static bool compact(shard_t *shard)
 static bool free_dead(shard_t *shard, bool compacts)
 {
     ttl_step_t step = {.looks = STORE_STEP_LOOKS, .items = UINT32_MAX, .extents = 1};
-    ttl_begin(shard, store_now(shard->store));
-    (void)ttl_drop(shard, store_now(shard->store), &step);
+    ttl_begin(shard, shard_now(shard->store));
+    (void)ttl_drop(shard, shard_now(shard->store), &step);
     return step.dropped > 0 || (compacts && compact(shard));
 }
 

@@ -7,11 +7,6 @@
 
 #include "store/item.h"
 
-#define SEGMENT_BYTES_MIN ((size_t)16 << 10)
-#define SEGMENT_BYTES_USUAL ((size_t)1 << 20)
-#define SEGMENTS_WANTED 128u
-#define LARGEST_IN_MEMORY                                                                                              \
-    4u                /* a memory has place for so many of the largest item, wherever pinned and index extents lie */
 #define FIT_LOOKS 64u /* free extents of a class that are compared */
 #define SLAB_RECORDS 64u
 
@@ -19,27 +14,6 @@ typedef struct slab {
     struct slab *next;
     extent_t records[SLAB_RECORDS];
 } slab_t;
-
-size_t pool_segment_bytes(size_t share)
-{
-    size_t bytes = SEGMENT_BYTES_USUAL;
-    while (bytes > SEGMENT_BYTES_MIN && share / bytes < SEGMENTS_WANTED)
-        bytes /= 2;
-    return bytes;
-}
-
-size_t pool_index_bytes(size_t share)
-{
-    return pool_segment_bytes(share) / 4;
-}
-
-unsigned pool_memory_shift(size_t item_max)
-{
-    unsigned shift = 0;
-    while ((size_t)1 << shift < MEMORY_BYTES || (size_t)1 << shift < LARGEST_IN_MEMORY * item_max)
-        shift++;
-    return shift;
-}
 
 /* ------------------------------------------------------------------------------------------ records */
 

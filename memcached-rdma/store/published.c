@@ -70,7 +70,7 @@ bool published_open(store_t *store, const store_config_t *config)
     page->shard_count = store->shard_count;
     page->shard_bits = store->shard_bits;
     page->cas_shown = config->cas_shown;
-    atomic_set_relaxed(&page->clock, store_now(store));
+    atomic_set_relaxed(&page->clock, shard_now(store));
     lay_out(page, config, store->shard_count);
     page->magic = PUBLISHED_MAGIC;
     return hold_alive(page);

@@ -72,7 +72,7 @@ static bool wins(const store_hit_t *hit, const store_get_t *how)
 static void visit_item(shard_t *shard, uint64_t hash, found_t *found, const store_get_t *how, bool created,
                        store_visit_t visit, void *arg)
 {
-    uint32_t now = store_now(shard->store);
+    uint32_t now = shard_now(shard->store);
     store_hit_t hit = describe(found, now);
     hit.created = created;
     hit.win = wins(&hit, how);

@@ -210,7 +210,7 @@ item_t *shard_space(shard_t *shard, size_t key_bytes, size_t value_bytes, uint32
                     extent_t **extent_p)
 {
     size_t bytes = item_bytes(key_bytes, value_bytes);
-    unsigned ttl = moving != NULL ? moving->ttl : ttl_bucket(expiry, store_now(shard->store));
+    unsigned ttl = moving != NULL ? moving->ttl : ttl_bucket(expiry, shard_now(shard->store));
     bool large = bytes > shard->pool->large_bytes;
     extent_t *extent = large ? take(shard, EXTENT_DRAFT, pool_grains(bytes))
                              : segment_for(shard, bytes, ttl, moving != NULL);
@@ -261,7 +261,7 @@ void shard_unpin(shard_t *shard, extent_t *extent)
 
 void shard_seal_item(shard_t *shard, item_t *item, const extent_t *extent, uint32_t data_crc)
 {
-    item->created = store_now(shard->store);
+    item->created = shard_now(shard->store);
     atomic_set_relaxed(&item->access, item->created);
     item->crc = item_crc(item, data_crc, extent_grain(extent, item));
 }
@@ -331,7 +331,7 @@ void shard_unlink(shard_t *shard, index_slot_t *slot, item_t *item, extent_t *ex
 
 found_t shard_find(shard_t *shard, uint64_t hash, const char *key, size_t length, uint64_t *expired, uint64_t *flushed)
 {
-    uint32_t now = store_now(shard->store);
+    uint32_t now = shard_now(shard->store);
     found_t found = {0};
     found.slot = index_find(&shard->index, hash, key, length, &found.item, &found.extent);
     if (found.slot == NULL)
@@ -381,7 +381,7 @@ void shard_touch(shard_t *shard, uint64_t hash, found_t *found, uint32_t expiry)
     atomic_set_relaxed(&found->item->expiry, expiry);
     if (extent->kind == EXTENT_LARGE) {
         extent->drop = 0; /* its only item decides */
-        join_bucket(shard, extent, ttl_bucket(expiry, store_now(shard->store)));
+        join_bucket(shard, extent, ttl_bucket(expiry, shard_now(shard->store)));
     }
     raise_drop(extent, found->item); /* of a segment: no memory for a copy, so it stays longer */
     ttl_expect(shard, extent);

@@ -65,6 +65,12 @@ struct store {
     _Atomic uint64_t held; /* bytes of large items whose pins outlive a turn */
 };
 
+/* The second of the store's clock. */
+static inline uint32_t shard_now(const store_t *store)
+{
+    return store->now(store->now_arg);
+}
+
 static inline shard_t *shard_of(const store_t *store, uint64_t hash)
 {
     return &store->shards[store->shard_bits == 0 ? 0 : hash >> (64 - store->shard_bits)];

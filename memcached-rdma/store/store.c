@@ -75,7 +75,7 @@ void *store_page(const store_t *store)
 
 uint32_t store_now(const store_t *store)
 {
-    return store->now(store->now_arg);
+    return shard_now(store);
 }
 
 void store_flush(store_t *store, uint32_t at)
@@ -83,7 +83,7 @@ void store_flush(store_t *store, uint32_t at)
     for (unsigned i = 0; i < store->shard_count; i++) {
         shard_t *shard = &store->shards[i];
         pthread_mutex_lock(&shard->lock);
-        shard_flush(shard, at, store_now(store));
+        shard_flush(shard, at, shard_now(store));
         pthread_mutex_unlock(&shard->lock);
     }
 }
@@ -91,11 +91,11 @@ void store_flush(store_t *store, uint32_t at)
 void store_tick(store_t *store)
 {
     if (store->page != NULL)
-        atomic_set_relaxed(&store->page->clock, store_now(store));
+        atomic_set_relaxed(&store->page->clock, shard_now(store));
     for (unsigned i = 0; i < store->shard_count; i++) {
         shard_t *shard = &store->shards[i];
         pthread_mutex_lock(&shard->lock);
-        ttl_begin(shard, store_now(store));
+        ttl_begin(shard, shard_now(store));
         pthread_mutex_unlock(&shard->lock);
     }
 }
@@ -107,7 +107,7 @@ bool store_step(store_t *store)
         shard_t *shard = &store->shards[i];
         ttl_step_t step = {.looks = STORE_STEP_LOOKS, .items = STORE_STEP_ITEMS, .extents = STORE_STEP_LOOKS};
         pthread_mutex_lock(&shard->lock);
-        more = ttl_drop(shard, store_now(store), &step) || more;
+        more = ttl_drop(shard, shard_now(store), &step) || more;
         pthread_mutex_unlock(&shard->lock);
     }
     if (!pool_lower(&store->pool, store->pool.segment_grains))
@@ -195,7 +195,7 @@ void store_stats(store_t *store, store_stats_t *stats)
     *stats = (store_stats_t){.shards = store->shard_count};
     for (unsigned i = 0; i < store->shard_count; i++) {
         pthread_mutex_lock(&store->shards[i].lock);
-        add_shard(stats, &store->shards[i], store_now(store));
+        add_shard(stats, &store->shards[i], shard_now(store));
         pthread_mutex_unlock(&store->shards[i].lock);
     }
     add_pool(stats, &store->pool);

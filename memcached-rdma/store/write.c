@@ -124,7 +124,7 @@ static store_status_t permitted(shard_t *shard, const store_put_t *put, const fo
     case STORE_ADD:
         if (found->slot == NULL)
             return STORE_OK;
-        item_heat(found->item, store_now(shard->store), false);
+        item_heat(found->item, shard_now(shard->store), false);
         return STORE_NOT_STORED;
     case STORE_REPLACE: return found->slot != NULL ? STORE_OK : STORE_NOT_STORED;
     case STORE_CAS: return compare(shard, put, found, stale_p);
@@ -296,7 +296,7 @@ store_status_t store_delta(store_t *store, store_key_t key, const store_delta_t 
     shard_t *shard = shard_of(store, hash);
     store_status_t status = STORE_NOT_FOUND;
     pthread_mutex_lock(&shard->lock);
-    *number = (store_number_t){.now = store_now(store)};
+    *number = (store_number_t){.now = shard_now(store)};
     found_t found = shard_find(shard, hash, key.bytes, key.length, NULL, NULL);
     if (found.slot != NULL) {
         status = delta_found(shard, hash, key, &found, how, number);
