@@ -140,10 +140,3 @@ void dial_resolved(mc_server_t *server)
     else
         dial_addresses(server, addresses);
 }
-
-void dial_end(mc_server_t *server)
-{
-    if (server->addresses != NULL)
-        freeaddrinfo(server->addresses);
-    server->addresses = server->address = NULL;
-}

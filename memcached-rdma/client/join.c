@@ -45,13 +45,3 @@ bool join_start(mc_server_t *server)
     server_say(server, "the core: %.240s", vbn_error_text());
     return false;
 }
-
-void join_end(mc_server_t *server)
-{
-    vbn_peer_t *peer = server->peer;
-    server->peer = NULL;
-    server->net = NULL;
-    if (peer != NULL)
-        vbn_disconnect(peer, VBN_CLOSE_NOW);
-    calls_fail(server, VMC_ERR_CANCELLED, false); /* the first message alone */
-}

@@ -162,10 +162,11 @@ void net_close(net_t *net);
 /* ---- open.c */
 /* To be called first by every call of the API: in a child of fork() it forgets the parent's connections (C4). */
 void handle_check(vmc_t *mc);
-/* ---- call.c */
+/* ---- request.c */
 /* Queues a request; VMC_INPROGRESS, or an error. copy: the value is the caller's again on return, when it fits a call. */
 vmc_status_t call_start(vmc_t *mc, const ask_t *ask, vmc_req_t *req, bool copy);
 call_t *call_start_list(vmc_t *mc, mc_server_t *server, const key_list_t *list, vmc_req_t *req);
+/* ---- call.c */
 /* The call's answer: ends the request. The call goes when its operations are done. */
 void call_end(call_t *call, vmc_status_t status);
 /* Ends everything that was sent (C1), or also what waits, with this status. */
@@ -176,15 +177,21 @@ void call_again(call_t *call);   /* back to the front of the queue, under anothe
 void call_sent(call_t *call);    /* it is in `flying` from now on */
 void call_op_done(call_t *call); /* one of its operations is done */
 void call_end_early(vmc_req_t *req, vmc_status_t status);
-/* ---- server.c */
+/* ---- pump.c */
 /* Sends what waits, connecting first where need be. */
 void server_pump(mc_server_t *server);
+/* Goes on with the socket from now on. */
+void join_socket(mc_server_t *server);
+/* The server has answered by message. */
+void server_joined(mc_server_t *server);
+/* ---- server.c */
 /* The socket is ready: events as of poll. */
 void server_ready(mc_server_t *server, short events);
 /* What the socket waits for, as of poll; 0: nothing. */
 short server_events(const mc_server_t *server);
 /* Time limits of connecting. */
 void server_check(mc_server_t *server, uint64_t now);
+/* ---- state.c */
 /* Ends the connection; what was sent fails. */
 void server_break(mc_server_t *server, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void server_close(mc_server_t *server, bool forked);
@@ -192,6 +199,8 @@ void server_close(mc_server_t *server, bool forked);
 void server_leave(mc_server_t *server);
 void server_say(mc_server_t *server, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void server_enter(mc_server_t *server, server_state_t state);
+/* Ends an attempt to connect by the core: the caller goes on with join_socket. */
+void join_end(mc_server_t *server);
 /* ---- lookup.c */
 /* Asks for a name's addresses. NULL: errno says why. */
 lookup_t *lookup_start(const char *host, int port);
@@ -210,24 +219,18 @@ void dial_start(mc_server_t *server);
 void dial_resolved(mc_server_t *server);
 /* Goes on with the next address, since the last one has failed; ends the attempt where there is none. */
 void dial_next(mc_server_t *server, int error);
-void dial_end(mc_server_t *server);
 /* ---- join.c */
 /* The server has messages: connects by the core. False: not possible, `why` says why. */
 bool join_start(mc_server_t *server);
-/* Ends the attempt: the caller goes on with join_socket. */
-void join_end(mc_server_t *server);
-/* Goes on with the socket from now on. */
-void join_socket(mc_server_t *server);
-/* The server has answered by message. */
-void server_joined(mc_server_t *server);
 /* ---- message.c */
-void message_listen(net_t *net);
 /* Whether the order of requests and their number allow it now. */
 bool message_may_send(const call_t *call);
 /* Ends the connection when it cannot be sent. */
 void message_send(call_t *call);
 /* Asks for an answer, which brings the server to SERVER_MESSAGES. False: no memory. */
 bool message_knock(mc_server_t *server);
+/* ---- answer.c */
+void message_listen(net_t *net);
 void message_lost(void *server, vbn_peer_t *peer, vbn_status_t status, const char *text);
 /* ---- onesided.c */
 /* The server lets this client read: with the key of its page. */

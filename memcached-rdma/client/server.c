@@ -1,89 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * server.c - one server: connecting its socket, asking what it is, ends and new attempts. */
+ * server.c - one server: asking what it is, events of its socket, time limits. */
 #include <errno.h>
 #include <poll.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/os.h"
 #include "client/mc.h"
-#include "util/key_file.h"
 
-#define RETRY_NS (100 * NS_PER_MS) /* after an attempt that failed */
-#define HELLO_TRIES 2u             /* connections that may end before the hello is answered */
+#define HELLO_TRIES 2u /* connections that may end before the hello is answered */
 #define ASK_META "mn\r\n"
 
-void server_say(mc_server_t *server, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(server->why, sizeof(server->why), format, arguments);
-    va_end(arguments);
-}
-
-void server_enter(mc_server_t *server, server_state_t state)
-{
-    bool before = server->state != SERVER_NONE && server->state != SERVER_MESSAGES;
-    bool after = state != SERVER_NONE && state != SERVER_MESSAGES;
-    server->mc->sockets += (unsigned)after - (unsigned)before;
-    server->state = (uint8_t)state;
-    server->since_ns = os_now_ns();
-}
-
-/* -------------------------------------------------------------------------------------------- ends */
-
-static void close_by(mc_server_t *server, bool forked, vbn_close_mode_t mode)
-{
-    if (server->fd >= 0)
-        (void)close(server->fd);
-    server->fd = -1;
-    dial_end(server);
-    vbn_peer_t *peer = server->peer;
-    onesided_close(server, forked);
-    server->peer = NULL;
-    server->net = NULL;
-    if (peer != NULL && !forked)
-        vbn_disconnect(peer, mode);
-    server->in.at = server->in.end = server->out.at = server->out.end = 0;
-    server->value_left = server->value_done = 0;
-    if (server->state != SERVER_NONE)
-        server_enter(server, SERVER_NONE);
-}
-
-void server_close(mc_server_t *server, bool forked)
-{
-    close_by(server, forked, VBN_CLOSE_NOW);
-    if (!forked)
-        return;
-    lookup_drop(server->lookup, true);
-    server->lookup = NULL;
-}
-
-void server_leave(mc_server_t *server)
-{
-    close_by(server, false, VBN_CLOSE_FLUSH);
-    lookup_drop(server->lookup, false);
-    server->lookup = NULL;
-}
-
-void server_break(mc_server_t *server, const char *format, ...)
-{
-    va_list arguments;
-    bool was_up = server->state == SERVER_MESSAGES || server->state == SERVER_SOCKET;
-    va_start(arguments, format);
-    (void)vsnprintf(server->why, sizeof(server->why), format, arguments);
-    va_end(arguments);
-    server_close(server, false);
-    server->hello_closed = 0;
-    calls_fail(server, VMC_ERR_SERVER_DEAD, !was_up);
-    if (!was_up)
-        server->retry_ns = os_now_ns() + RETRY_NS;
-}
-
-/* --------------------------------------------------------------------------------------- connecting */
+/* --------------------------------------------------------------------------------------- the hello */
 
 /* The socket is there: what is the other side? */
 static void ask(mc_server_t *server)
@@ -105,24 +34,6 @@ static void ask(mc_server_t *server)
     server_enter(server, SERVER_HELLO);
     if (!fits || !socket_flush(server))
         server_break(server, "the connection broke while it was set up");
-}
-
-void join_socket(mc_server_t *server)
-{
-    if (server->mc->carrier == CARRIER_MESSAGES) {
-        char why[sizeof(server->why)];
-        memcpy(why, server->why, sizeof(why));
-        server_break(server, "no messages, and carrier=messages: %.200s", why);
-        return;
-    }
-    server_enter(server, SERVER_SOCKET);
-    server_pump(server);
-}
-
-void server_joined(mc_server_t *server)
-{
-    server_enter(server, SERVER_MESSAGES);
-    server_pump(server);
 }
 
 /* The answer to the hello. False: more has to come. */
@@ -168,33 +79,6 @@ static void take_answers(mc_server_t *server)
 
 /* ------------------------------------------------------------------------------------------ events */
 
-void server_pump(mc_server_t *server)
-{
-    if (server->state == SERVER_NONE && !list_empty(&server->queue)) {
-        if (os_now_ns() < server->retry_ns) {
-            calls_fail(server, VMC_ERR_SERVER_DEAD, true);
-            return;
-        }
-        server->mc->counts.connects++;
-        dial_start(server);
-    }
-    while (!list_empty(&server->queue)) {
-        call_t *call = container_of(server->queue.next, call_t, link);
-        if (server->state == SERVER_MESSAGES) {
-            if (!message_may_send(call))
-                return;
-            message_send(call);
-        } else if (server->state == SERVER_SOCKET) {
-            if (!socket_write(call))
-                return;
-        } else {
-            return;
-        }
-    }
-    if (server->state == SERVER_SOCKET && !socket_flush(server))
-        server_break(server, "the connection broke: %s", strerror(errno));
-}
-
 short server_events(const mc_server_t *server)
 {
     if (server->fd < 0)
@@ -227,6 +111,15 @@ static void end_of_stream(mc_server_t *server)
     server_pump(server);
 }
 
+/* Answers make place for what waits. */
+static bool read_socket(mc_server_t *server)
+{
+    bool right = socket_read(server);
+    if (right)
+        server_pump(server);
+    return right;
+}
+
 void server_ready(mc_server_t *server, short events)
 {
     if (server->state == SERVER_RESOLVING) {
@@ -253,7 +146,7 @@ void server_ready(mc_server_t *server, short events)
     if (server->state == SERVER_HELLO)
         take_answers(server);
     else if (server->state == SERVER_SOCKET)
-        open = socket_read(server) && open;
+        open = read_socket(server) && open;
     if (!open && server->fd >= 0)
         end_of_stream(server);
 }

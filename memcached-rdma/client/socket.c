@@ -231,6 +231,5 @@ bool socket_read(mc_server_t *server)
         }
         server->mc->counts.sockets++;
     }
-    server_pump(server);
     return true;
 }
