@@ -22,6 +22,7 @@ PROPERTIES = {
     **NO_HOST_LOCAL,
     "spark.executor.memory": f"{HEAP}m",
     "spark.executor.memoryOverhead": f"{LIMIT - HEAP}m",
+    "spark.verbena.memory": f"{4 * OUTPUTS}m",  # what is left is less
     "spark.reducer.maxSizeInFlight": f"{IN_FLIGHT}m",
     "spark.executor.extraJavaOptions": f"-XX:+UseG1GC -Xms{HEAP}m -XX:+AlwaysPreTouch",
     "spark.serializer": "org.apache.spark.serializer.JavaSerializer",
