@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * shm_ep.c - life of an endpoint: connect, fail, disconnect, free. */
+ * shm_ep.c - life of an endpoint: connect, disconnect, free. */
 #include "tl/shm/shm_private.h"
 
 #include <errno.h>
@@ -50,7 +50,7 @@ static vbn_status_t dial(shm_iface_t *iface, shm_ep_t *ep, const struct sockaddr
         return err_sys(errno, "cannot connect to the peer's socket");
     }
     if (iface->same_user) {
-        vbn_status_t status = shm_listen_check_user(ep->fd);
+        vbn_status_t status = shm_check_user(ep->fd);
         if (status != VBN_OK)
             return status;
     }
@@ -73,7 +73,7 @@ vbn_status_t shm_connect(tl_iface_t *tl_iface, const void *address, size_t lengt
 {
     shm_iface_t *iface = (shm_iface_t *)tl_iface;
     char reason[256];
-    vbn_status_t status = tl_shm_ops.reachable(tl_iface, address, length, reason, sizeof(reason));
+    vbn_status_t status = tl_iface->ops->reachable(tl_iface, address, length, reason, sizeof(reason));
     shm_address_t a;
     if (status == VBN_OK)
         status = shm_address_decode(address, length, &a);
@@ -101,52 +101,16 @@ vbn_status_t shm_connect(tl_iface_t *tl_iface, const void *address, size_t lengt
     return VBN_OK;
 }
 
-static void stop_dialing(shm_ep_t *ep)
-{
-    if (!ep->dialing)
-        return;
-    ep->dialing = false;
-    shm_ep_iface(ep)->dialing--;
-    free(ep->target);
-    ep->target = NULL;
-}
-
 void shm_ep_redial(shm_ep_t *ep)
 {
     vbn_status_t status = dial(shm_ep_iface(ep), ep, ep->target, ep->target_bytes);
     if (status == VBN_BUSY)
         return;
-    stop_dialing(ep);
+    shm_ep_stop_dialing(ep);
     if (status != VBN_OK)
         shm_ep_fail(ep, status, err_text());
     else
         shm_outbox_flush(ep);
-}
-
-static void close_rings(shm_ep_t *ep)
-{
-    shm_count_short(ep);
-    ep->tx_open = false;
-    ep->tx.limit = ep->tx.position;
-    ep->rx_open = false;
-    ep->rx_quick = false;
-}
-
-void shm_ep_fail(shm_ep_t *ep, vbn_status_t status, const char *text)
-{
-    if (ep->broken || ep->gone)
-        return;
-    shm_iface_t *iface = shm_ep_iface(ep);
-    if (status == VBN_ERR_PROTOCOL)
-        counter_add(iface->params.counters, COUNTER_BAD_FRAMES, 1);
-    ep->broken = true;
-    ep->error = status;
-    ep->error_text = strdup(text); /* NULL is handled where it is used */
-    close_rings(ep);
-    stop_dialing(ep);
-    list_append(&iface->failed, &ep->failed_link);
-    iface->untidy = true;
-    (void)epoll_ctl(iface->epoll_fd, EPOLL_CTL_DEL, ep->fd, NULL);
 }
 
 void shm_ep_check_ready(shm_ep_t *ep)
@@ -171,10 +135,10 @@ void shm_disconnect(tl_ep_t *tl_ep, vbn_close_mode_t mode, uint64_t timeout_ns)
         return;
     shm_direct_close(ep);
     ep->gone = true;
-    stop_dialing(ep);
+    shm_ep_stop_dialing(ep);
     if (!ep->ready)
         iface->opening--;
-    close_rings(ep);
+    shm_ep_close_rings(ep);
     shm_ring_leave(ep);
     list_remove(&ep->failed_link);
     (void)epoll_ctl(iface->epoll_fd, EPOLL_CTL_DEL, ep->fd, NULL);

@@ -73,12 +73,22 @@ static vbn_status_t open_bell(shm_iface_t *iface)
     return status;
 }
 
+static const shm_receiver_t receivers[SHM_NOTES] = {
+    [SHM_WANT] = {.receive = shm_wireup_note},
+    [SHM_BELL] = {.receive = shm_wireup_note, .with_fd = true},
+    [SHM_RING] = {.receive = shm_wireup_note, .with_fd = true},
+    [SHM_MAPPED] = {.receive = shm_wireup_note, .sent = shm_wireup_mapped_sent},
+    [SHM_ASK] = {.receive = shm_import_note, .sent = shm_ep_kick},
+    [SHM_ANSWER] = {.receive = shm_import_note, .with_fd = true, .sent = shm_ep_kick},
+};
+
 static vbn_status_t shm_open_iface(const tl_params_t *params, tl_iface_t **iface_p)
 {
     shm_iface_t *iface = calloc(1, sizeof(*iface));
     if (iface == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no heap for the shm interface");
     iface->base.ops = &tl_shm_ops;
+    iface->receivers = receivers;
     iface->params = *params;
     iface->listen_fd = -1;
     iface->reserve_fd = -1;

@@ -68,40 +68,6 @@ void shm_listen_close(shm_iface_t *iface)
         close(iface->reserve_fd);
 }
 
-static vbn_status_t peer_of(int fd, struct ucred *peer)
-{
-    socklen_t bytes = sizeof(*peer);
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, peer, &bytes) != 0)
-        return err_sys(errno, "cannot read the peer's user id");
-    return VBN_OK;
-}
-
-vbn_status_t shm_host_user(const tl_ep_t *tl_ep, uint32_t *user_p)
-{
-    const shm_ep_t *ep = (const shm_ep_t *)tl_ep;
-    struct ucred peer;
-    if (ep->dialing)
-        return err_set(VBN_ERR_PEER_LOST, "not connected yet, so the peer's user is not known");
-    vbn_status_t status = peer_of(ep->fd, &peer);
-    if (status == VBN_OK)
-        *user_p = (uint32_t)peer.uid;
-    return status;
-}
-
-vbn_status_t shm_listen_check_user(int fd)
-{
-    struct ucred peer;
-    vbn_status_t status = peer_of(fd, &peer);
-    if (status != VBN_OK)
-        return status;
-    if (peer.uid != geteuid())
-        return err_set(VBN_ERR_ACCESS,
-                       "same-host peer (process %d) runs as user %u, this one as %u; set "
-                       "security.same_user=false to allow that",
-                       (int)peer.pid, (unsigned)peer.uid, (unsigned)geteuid());
-    return VBN_OK;
-}
-
 /* Tells whoever dialled why, if the socket takes it, and hangs up. */
 static void refuse(int fd, vbn_status_t status)
 {
@@ -134,7 +100,7 @@ void shm_listen_accept(shm_iface_t *iface)
                 refuse_one(iface);
             return;
         }
-        if (iface->same_user && shm_listen_check_user(fd) != VBN_OK) {
+        if (iface->same_user && shm_check_user(fd) != VBN_OK) {
             LOG_PEER_LOST(iface->params.log, VBN_LOG_WARN, 0, "connection refused: %s", err_text());
             refuse(fd, VBN_ERR_ACCESS);
             continue;

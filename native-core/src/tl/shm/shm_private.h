@@ -34,7 +34,18 @@
 #define SHM_SOCKET_POLL_NS 100000u /* idle sockets are looked at this often while the worker polls */
 #define SHM_LIGHT_RINGS 16u        /* a worker with more has producers fence for good: no membarrier */
 
-enum { SHM_PACKET = 1, SHM_WANT, SHM_RING, SHM_MAPPED, SHM_ASK, SHM_ANSWER, SHM_WAKE, SHM_BELL, SHM_REFUSED };
+enum {
+    SHM_PACKET = 1,
+    SHM_WANT,
+    SHM_RING,
+    SHM_MAPPED,
+    SHM_ASK,
+    SHM_ANSWER,
+    SHM_WAKE,
+    SHM_BELL,
+    SHM_REFUSED,
+    SHM_NOTES
+};
 
 #define SHM_NOTE_BARRIER 1u /* WANT.flags: the sender is registered for membarrier */
 
@@ -51,6 +62,16 @@ typedef struct shm_note {
 } shm_note_t;
 
 _Static_assert(sizeof(shm_note_t) == 24, "socket message layout");
+
+struct shm_ep;
+
+/* Notes of a type that shm_socket.c itself does not handle. */
+typedef struct shm_receiver {
+    bool with_fd; /* a descriptor may come along */
+    /* Called by progress for each one; takes over fd. fd_lost: one came, and there was no room for it. */
+    void (*receive)(struct shm_ep *ep, const shm_note_t *note, int fd, bool fd_lost);
+    void (*sent)(struct shm_ep *ep); /* called when one has left; NULL: nothing is to be done then */
+} shm_receiver_t;
 
 typedef struct shm_outgoing {
     list_link_t link;
@@ -115,6 +136,7 @@ typedef struct shm_iface {
     uint32_t bell_words;
     uint32_t bell_from; /* no bit below it is free */
     uint8_t *bounce;    /* shm_direct.c; NULL until it is needed */
+    const shm_receiver_t *receivers; /* SHM_NOTES rows, by type */
 } shm_iface_t;
 
 typedef struct shm_ep {
@@ -197,8 +219,10 @@ static inline shm_iface_t *shm_ep_iface(const shm_ep_t *ep)
 vbn_status_t shm_listen_open(shm_iface_t *iface);
 void shm_listen_close(shm_iface_t *iface);
 void shm_listen_accept(shm_iface_t *iface);
+
+/* shm_user.c */
 /* SO_PEERCRED against our own user id. */
-vbn_status_t shm_listen_check_user(int fd);
+vbn_status_t shm_check_user(int fd);
 vbn_status_t shm_host_user(const tl_ep_t *ep, uint32_t *user_p);
 
 /* shm_ep.c */
@@ -207,21 +231,31 @@ vbn_status_t shm_ep_watch(shm_ep_t *ep); /* into the epoll */
 vbn_status_t shm_connect(tl_iface_t *iface, const void *address, size_t length, void *owner, tl_ep_t **ep_p);
 void shm_ep_redial(shm_ep_t *ep);
 void shm_disconnect(tl_ep_t *ep, vbn_close_mode_t mode, uint64_t timeout_ns);
-/* Puts it on the failed list; text is copied. The first failure counts. */
-void shm_ep_fail(shm_ep_t *ep, vbn_status_t status, const char *text);
 /* Unmaps and frees; drops what is left without upcalls. */
 void shm_ep_free(shm_ep_t *ep);
 void shm_ep_check_ready(shm_ep_t *ep);
 
+/* shm_fail.c */
+/* Puts it on the failed list; text is copied. The first failure counts. */
+void shm_ep_fail(shm_ep_t *ep, vbn_status_t status, const char *text);
+void shm_ep_stop_dialing(shm_ep_t *ep);
+void shm_ep_close_rings(shm_ep_t *ep); /* nothing goes through them any more */
+
 /* shm_send.c */
 vbn_status_t shm_send(tl_ep_t *ep, const tl_packet_t *packet);
-void shm_ep_kick(shm_ep_t *ep); /* tells a polling peer that its socket has something */
-void shm_ep_wake(shm_ep_t *ep);
 /* Lets src/fast put at most `most` packets into the ring (tx.limit). False: none. */
 bool shm_short_open(shm_ep_t *ep, uint32_t most);
-/* The statistics of short packets are brought up to date here: now and then, and at the end. */
-void shm_count_short(shm_ep_t *ep);
-void shm_ep_tell(shm_ep_t *ep); /* a consumer that has asked to be told */
+
+/* shm_tell.c */
+void shm_ep_kick(shm_ep_t *ep); /* tells a polling peer that its socket has something */
+void shm_ep_wake(shm_ep_t *ep);
+void shm_ep_tell_now(shm_ep_t *ep, uint32_t how);
+void shm_publish(shm_ep_t *ep); /* gives consumed slots back, wakes a producer that waits for them */
+bool shm_barrier_register(void);
+/* After flags were set: no producer that was in front of them is behind them any more. needed: some ring was not fenced
+ * before. False: the order is not known, and the flags must be taken back. */
+bool shm_order(shm_iface_t *iface, bool needed);
+bool shm_barrier(void); /* every thread of registered processes has passed a full fence */
 
 /* shm_small.c: while ep->tx.small, or ep->rx.small */
 /* As shm_send when tx_open; VBN_BUSY, and what shm_tx_put says. */
@@ -231,8 +265,9 @@ bool shm_small_room(const shm_ep_t *ep); /* after shm_tx_refresh: a blocked send
 bool shm_small_unblock(shm_ep_t *ep);    /* does it; true: packets may be put if there is room */
 void shm_small_begin(shm_ep_t *ep, size_t committed);
 void shm_small_end(shm_ep_t *ep);
-/* Frames GROW, PART and LAST, before they are consumed. Changes frame->data_at. */
-void shm_small_frame(shm_ep_t *ep, shm_frame_t *frame);
+/* Frames GROW, PART and LAST, before they are consumed. Changes frame->data_at. Gives the packet that LAST completes, in memory
+ * of the heap, which the caller frees, and how it lies there; NULL: none is complete. */
+uint8_t *shm_small_frame(shm_ep_t *ep, shm_frame_t *frame, shm_frame_t *whole_p);
 
 /* shm_socket.c */
 /* Sends at once or queues; takes over fd. Failing breaks the endpoint. */
@@ -275,8 +310,6 @@ bool shm_settled(tl_ep_t *ep);
 void shm_direct_close(shm_ep_t *ep); /* waits until that is over */
 
 /* shm_progress.c */
-void shm_deliver(shm_ep_t *ep, const shm_frame_t *frame);
-void shm_publish(shm_ep_t *ep); /* gives consumed slots back, wakes a producer that waits for them */
 /* The ring's next frame, whatever it is; when there is none, what else is due. count: frames taken in this turn; returns
  * it, one higher when there was a frame. */
 unsigned shm_poll_rest(shm_ep_t *ep, unsigned count);
@@ -286,11 +319,26 @@ void shm_wake_up(shm_iface_t *iface); /* progress after shm_arm */
 unsigned shm_progress(tl_iface_t *iface);
 vbn_status_t shm_arm(tl_iface_t *iface);
 bool shm_waiting(tl_iface_t *iface);
-bool shm_barrier_register(void);
-/* After flags were set: no producer that was in front of them is behind them any more. needed: some ring was not fenced
- * before. False: the order is not known, and the flags must be taken back. */
-bool shm_order(shm_iface_t *iface, bool needed);
-bool shm_barrier(void); /* every thread of registered processes has passed a full fence */
+
+/* The statistics of short packets are brought up to date here: now and then, and at the end. */
+static inline void shm_count_short(shm_ep_t *ep)
+{
+    shm_tx_t *tx = &ep->tx;
+    counters_t *counters = shm_ep_iface(ep)->params.counters;
+    uint32_t packets = tx->position - tx->counted;
+    counter_add(counters, COUNTER_SHM_TX_PACKETS, packets);
+    counter_add(counters, COUNTER_SHM_TX_BYTES, tx->short_bytes);
+    tx->counted = tx->position;
+    tx->short_bytes = 0;
+}
+
+/* Tells a consumer that has asked to be told. */
+static inline void shm_ep_tell(shm_ep_t *ep)
+{
+    uint32_t how = shm_tx_must_tell(&ep->tx);
+    if (UNLIKELY(how != 0))
+        shm_ep_tell_now(ep, how);
+}
 
 /* A turn of progress, around its look at the rings. False: it is called from an upcall, there is no turn. */
 static ALWAYS_INLINE bool shm_turn_begin(shm_iface_t *iface)

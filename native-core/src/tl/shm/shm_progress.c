@@ -5,52 +5,18 @@
  * 100 us: a look at the sockets costs a system call, a look at an empty ring one cached load. */
 #include "tl/shm/shm_private.h"
 
-#include <linux/membarrier.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/os.h"
 
 #define EVENTS_PER_POLL 32
 
-bool shm_barrier(void)
-{
-    return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
-}
-
-bool shm_order(shm_iface_t *iface, bool needed)
-{
-    if (!needed)
-        return true;
-    counter_add(iface->params.counters, COUNTER_SHM_BARRIERS, 1);
-    if (shm_barrier())
-        return true;
-    for (uint32_t i = 0; i < iface->hot; i++) /* cold ones were ordered when they became cold */
-        if (iface->rings[i] != NULL)
-            iface->rings[i]->rx.fenced = false;
-    return false;
-}
-
-bool shm_barrier_register(void)
-{
-#if defined(__SANITIZE_THREAD__)
-    return false; /* the race detector cannot see a membarrier */
-#else
-    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0 && shm_barrier();
-#endif
-}
-
-void shm_publish(shm_ep_t *ep)
-{
-    if (shm_rx_publish(&ep->rx))
-        shm_ep_wake(ep);
-}
-
 /* The header, and an inline payload with it, is copied first: the upper layers parse it, and the peer could change it
  * under them. A payload in the data area is user data and stays where it is, unless the upper layer names a place. */
-void shm_deliver(shm_ep_t *ep, const shm_frame_t *frame)
+static void deliver(shm_ep_t *ep, const shm_frame_t *frame)
 {
     const tl_upcalls_t *up = &shm_ep_iface(ep)->params.upcalls;
     _Alignas(16) uint8_t copy[SHM_HEADER_MAX];
@@ -71,6 +37,16 @@ void shm_deliver(shm_ep_t *ep, const shm_frame_t *frame)
         up->rx(&ep->base, copy, frame->header_bytes, payload, frame->payload_bytes);
 }
 
+/* A frame of a small ring, which may complete a packet. */
+static void take_small_frame(shm_ep_t *ep, shm_frame_t *frame)
+{
+    shm_frame_t whole;
+    uint8_t *packet = shm_small_frame(ep, frame, &whole);
+    if (packet != NULL)
+        deliver(ep, &whole);
+    free(packet);
+}
+
 /* The next frame. False: there is none, or the endpoint is no longer readable. */
 static COLD bool take_frame(shm_ep_t *ep)
 {
@@ -85,9 +61,9 @@ static COLD bool take_frame(shm_ep_t *ep)
     if (frame.kind == SHM_KICK) {
         shm_attend(shm_ep_iface(ep));
     } else if (frame.kind == SHM_INLINE || frame.kind == SHM_CHUNK) {
-        shm_deliver(ep, &frame);
+        deliver(ep, &frame);
     } else {
-        shm_small_frame(ep, &frame);
+        take_small_frame(ep, &frame);
     }
     bool owed = shm_rx_consume(&ep->rx, &frame); /* the mapping outlives a disconnect in the upcall (S3) */
     owed |= frame.kind == SHM_GROW;              /* its sender waits for the answer */

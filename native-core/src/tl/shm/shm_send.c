@@ -8,25 +8,6 @@
 
 #define SIGNAL_IOV_MAX 16u
 
-void shm_ep_wake(shm_ep_t *ep)
-{
-    uint8_t wake = SHM_WAKE;
-    counter_add(shm_ep_iface(ep)->params.counters, COUNTER_SHM_WAKES, 1);
-    /* A full socket wakes the peer as well, and a broken one is noticed when it is read. */
-    (void)send(ep->fd, &wake, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
-void shm_count_short(shm_ep_t *ep)
-{
-    shm_tx_t *tx = &ep->tx;
-    counters_t *counters = shm_ep_iface(ep)->params.counters;
-    uint32_t packets = tx->position - tx->counted;
-    counter_add(counters, COUNTER_SHM_TX_PACKETS, packets);
-    counter_add(counters, COUNTER_SHM_TX_BYTES, tx->short_bytes);
-    tx->counted = tx->position;
-    tx->short_bytes = 0;
-}
-
 bool shm_short_open(shm_ep_t *ep, uint32_t most)
 {
     shm_tx_t *tx = &ep->tx;
@@ -38,25 +19,6 @@ bool shm_short_open(shm_ep_t *ep, uint32_t most)
     uint32_t room = tx->geometry.slots - (tx->position - tx->consumed);
     tx->limit = tx->position + (room < most ? room : most);
     return tx->limit != tx->position;
-}
-
-void shm_ep_tell(shm_ep_t *ep)
-{
-    uint32_t how = shm_tx_must_tell(&ep->tx);
-    if (LIKELY(how == 0))
-        return;
-    bool asleep = (how & SHM_ASLEEP) != 0;
-    if ((how & SHM_COLD) != 0 && ep->tx_bell != NULL)
-        asleep |= shm_bell_set(ep->tx_bell, ep->tx_bell_index);
-    if (asleep)
-        shm_ep_wake(ep);
-}
-
-void shm_ep_kick(shm_ep_t *ep)
-{
-    if (!ep->tx_open || ep->growing || !shm_tx_slot_free(&ep->tx))
-        return; /* the peer looks at its sockets now and then by itself */
-    shm_tx_publish(&ep->tx, 0, 0, SHM_KICK);
 }
 
 static vbn_status_t refuse(shm_ep_t *ep)

@@ -200,26 +200,25 @@ static bool collect(shm_ep_t *ep, const shm_frame_t *frame)
     return true;
 }
 
-void shm_small_frame(shm_ep_t *ep, shm_frame_t *frame)
+uint8_t *shm_small_frame(shm_ep_t *ep, shm_frame_t *frame, shm_frame_t *whole_p)
 {
     if (frame->kind == SHM_GROW) {
         grow(ep, frame);
-        return;
+        return NULL;
     }
     if (!collect(ep, frame) || frame->kind == SHM_PART)
-        return;
+        return NULL;
     if (frame->header_bytes > ep->parts_bytes) {
         shm_ep_fail(ep, VBN_ERR_PROTOCOL, "same-host peer sent a packet in parts that is shorter than its header");
-        return;
+        return NULL;
     }
     uint8_t *packet = ep->parts;
-    shm_frame_t whole = {.kind = SHM_LAST,
-                         .header = packet,
-                         .header_bytes = frame->header_bytes,
-                         .payload = packet + frame->header_bytes,
-                         .payload_bytes = ep->parts_bytes - frame->header_bytes};
+    *whole_p = (shm_frame_t){.kind = SHM_LAST,
+                             .header = packet,
+                             .header_bytes = frame->header_bytes,
+                             .payload = packet + frame->header_bytes,
+                             .payload_bytes = ep->parts_bytes - frame->header_bytes};
     ep->parts = NULL;
     ep->parts_bytes = 0;
-    shm_deliver(ep, &whole);
-    free(packet);
+    return packet;
 }

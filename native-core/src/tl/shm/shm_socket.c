@@ -54,13 +54,18 @@ static vbn_status_t send_now(shm_ep_t *ep, const shm_note_t *note, int fd)
     return err_sys(errno, "cannot send to a same-host peer");
 }
 
-/* After a note has left. True when it was one that changes how we send. */
+/* NULL: no layer above handles such notes. */
+static const shm_receiver_t *receiver_of(const shm_ep_t *ep, uint8_t type)
+{
+    const shm_receiver_t *receiver = &shm_ep_iface(ep)->receivers[type < SHM_NOTES ? type : 0];
+    return receiver->receive == NULL ? NULL : receiver;
+}
+
 static void note_sent(shm_ep_t *ep, const shm_note_t *note)
 {
-    if (note->type == SHM_MAPPED)
-        shm_wireup_mapped_sent(ep);
-    else if (note->type == SHM_ASK || note->type == SHM_ANSWER)
-        shm_ep_kick(ep);
+    const shm_receiver_t *receiver = receiver_of(ep, note->type);
+    if (receiver != NULL && receiver->sent != NULL)
+        receiver->sent(ep);
 }
 
 static void queue(shm_ep_t *ep, const shm_note_t *note, int fd)
@@ -165,7 +170,8 @@ static void refused_in(shm_ep_t *ep, const shm_note_t *note)
 static void dispatch(shm_ep_t *ep, const shm_incoming_t *in, size_t bytes, int fd, bool fd_lost)
 {
     uint8_t type = in->note.type;
-    bool with_fd = type == SHM_BELL || type == SHM_RING || type == SHM_ANSWER;
+    const shm_receiver_t *receiver = receiver_of(ep, type);
+    bool with_fd = receiver != NULL && receiver->with_fd;
     bool sized = type == SHM_WAKE     ? bytes == 1
                  : type == SHM_PACKET ? bytes >= sizeof(in->note)
                                       : bytes == sizeof(in->note);
@@ -173,11 +179,8 @@ static void dispatch(shm_ep_t *ep, const shm_incoming_t *in, size_t bytes, int f
         shm_ep_fail(ep, VBN_ERR_PROTOCOL, "same-host peer sent a malformed message on its socket");
     } else if (type == SHM_PACKET) {
         packet_in(ep, in, bytes);
-    } else if (type == SHM_WANT || type == SHM_BELL || type == SHM_RING || type == SHM_MAPPED) {
-        shm_wireup_note(ep, &in->note, fd, fd_lost);
-        return;
-    } else if (type == SHM_ASK || type == SHM_ANSWER) {
-        shm_import_note(ep, &in->note, fd, fd_lost);
+    } else if (receiver != NULL) {
+        receiver->receive(ep, &in->note, fd, fd_lost);
         return;
     } else if (type == SHM_REFUSED) {
         refused_in(ep, &in->note);
