@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pump.c - sends what waits for a server: by messages, or on its socket. */
+ * pump.c - sends the requests that wait for a server: by messages, or on its socket. */
 #include <errno.h>
 #include <string.h>
 

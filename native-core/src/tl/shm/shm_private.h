@@ -134,8 +134,8 @@ typedef struct shm_iface {
     size_t bell_bytes;
     struct shm_ep **bell_rings; /* 64 per word: whose bit it is, NULL = free */
     uint32_t bell_words;
-    uint32_t bell_from; /* no bit below it is free */
-    uint8_t *bounce;    /* shm_direct.c; NULL until it is needed */
+    uint32_t bell_from;              /* no bit below it is free */
+    uint8_t *bounce;                 /* shm_direct.c; NULL until it is needed */
     const shm_receiver_t *receivers; /* SHM_NOTES rows, by type */
 } shm_iface_t;
 
