@@ -54,7 +54,7 @@ bool conn_ready(conn_t *conn, uint32_t events);
 bool conn_resume(conn_t *conn);
 void conn_close(conn_t *conn);
 
-/* Read buffers of a worker. */
+/* Read buffers of a worker (share.c). */
 char *buffer_get(worker_t *worker);
 void buffer_put(worker_t *worker, char *buffer);
 

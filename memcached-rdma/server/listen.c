@@ -129,20 +129,6 @@ static bool listen_at(server_t *server, const char *host, const char *port)
     return opened > 0;
 }
 
-void listen_split(const char *where, char host[LISTEN_HOST], char port[LISTEN_PORT])
-{
-    bool bracket = where[0] == '[';
-    (void)snprintf(host, LISTEN_HOST, "%s", where + bracket);
-    char *end = bracket ? strchr(host, ']') : NULL;
-    char *colon = strrchr(end != NULL ? end : host, ':');
-    if (colon != NULL && (end != NULL || strchr(host, ':') == colon)) {
-        (void)snprintf(port, LISTEN_PORT, "%s", colon + 1);
-        *colon = '\0';
-    }
-    if (end != NULL)
-        *end = '\0';
-}
-
 static bool listen_on(server_t *server, const char *where)
 {
     char host[LISTEN_HOST], port[LISTEN_PORT];

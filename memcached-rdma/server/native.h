@@ -44,12 +44,18 @@ void native_close(native_t *native);
 #define NATIVE_AGAIN (-2)
 int native_turn(native_t *native);
 /* The core's descriptor is ready. */
-void native_wake(native_t *native);
+static inline void native_wake(native_t *native)
+{
+    native->armed = false;
+}
 /* Answers a hello line; the client goes on by messages to this thread. */
 void native_hello(exec_t *exec, const request_t *request);
 
-/* For call.c: the session of a peer, NULL: no memory; and the end of one of its calls. */
+/* The session of a peer (session.c); NULL: no memory. */
 session_t *session_of(native_t *native, vbn_peer_t *peer);
+/* One of its calls has ended. */
 void session_put_call(session_t *session);
+/* The peer must not be used any more (N2). */
+void session_end(session_t *session);
 
 #endif

@@ -151,6 +151,10 @@ void memory_close(server_t *server);
 
 /* ----------------------------------------------------------------------------------------- within.c */
 
+/* A word of -l: "host", "host:port", "[v6]:port" or "v6". port stays as it is where none is given. */
+#define LISTEN_HOST 256u
+#define LISTEN_PORT 16u
+void listen_split(const char *where, char host[LISTEN_HOST], char port[LISTEN_PORT]);
 /* Keeps the core's transports within -l and -s, where nobody has chosen others. */
 vbn_status_t within_listeners(const settings_t *settings, vbn_config_t *config);
 
@@ -159,10 +163,6 @@ vbn_status_t within_listeners(const settings_t *settings, vbn_config_t *config);
 /* Opens the sockets of the settings, and tells the file that MEMCACHED_PORT_FILENAME names their ports. False: one line on stderr
  * says which could not be opened and why. */
 bool listen_open(server_t *server);
-/* A word of -l: "host", "host:port", "[v6]:port" or "v6". port stays as it is where none is given. */
-#define LISTEN_HOST 256u
-#define LISTEN_PORT 16u
-void listen_split(const char *where, char host[LISTEN_HOST], char port[LISTEN_PORT]);
 void listen_close(server_t *server);
 /* Accepts until the server stops. */
 void listen_run(server_t *server);
@@ -174,7 +174,7 @@ void worker_stop(worker_t *worker);
 /* Hands an accepted socket, with its number of all connections, to a worker; false: no memory, the socket is the caller's. The
  * thread that accepts. */
 bool worker_give(worker_t *worker, int fd, uint64_t serial, const char *address, const char *listener);
-/* Bytes that clients of one thread may hold: its part of HELD_SHARE, at least two of the largest item. */
+/* Bytes that clients of one thread may hold: its part of HELD_SHARE, at least two of the largest item (share.c). */
 uint64_t worker_share(const worker_t *worker);
 
 /* -------------------------------------------------------------------------------------------- log.c */

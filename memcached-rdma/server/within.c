@@ -26,6 +26,20 @@ static scope_t scope_of(const struct sockaddr *address)
                                        : SCOPE_ADDRESS;
 }
 
+void listen_split(const char *where, char host[LISTEN_HOST], char port[LISTEN_PORT])
+{
+    bool bracket = where[0] == '[';
+    (void)snprintf(host, LISTEN_HOST, "%s", where + bracket);
+    char *end = bracket ? strchr(host, ']') : NULL;
+    char *colon = strrchr(end != NULL ? end : host, ':');
+    if (colon != NULL && (end != NULL || strchr(host, ':') == colon)) {
+        (void)snprintf(port, LISTEN_PORT, "%s", colon + 1);
+        *colon = '\0';
+    }
+    if (end != NULL)
+        *end = '\0';
+}
+
 /* The first address of a word of -l, as text. False: it has none; listening says why. */
 static bool address_of(const char *where, char text[NI_MAXHOST], scope_t *scope_p)
 {

@@ -12,23 +12,6 @@
 
 #define EVENTS_MOST 64
 
-/* ---------------------------------------------------------------------------------------- buffers */
-
-char *buffer_get(worker_t *worker)
-{
-    char *buffer = worker->buffers;
-    if (buffer == NULL)
-        return malloc(CONN_BUFFER);
-    memcpy(&worker->buffers, buffer, sizeof(char *));
-    return buffer;
-}
-
-void buffer_put(worker_t *worker, char *buffer)
-{
-    memcpy(buffer, &worker->buffers, sizeof(char *));
-    worker->buffers = buffer;
-}
-
 /* As many as can be needed at once stay: one, since a turn ends before the next begins. Others held cut-off lines. */
 static void trim_buffers(worker_t *worker)
 {
@@ -54,14 +37,6 @@ bool worker_give(worker_t *worker, int fd, uint64_t serial, const char *address,
     pthread_mutex_unlock(&worker->lock);
     (void)eventfd_write(worker->wake, 1);
     return true;
-}
-
-uint64_t worker_share(const worker_t *worker)
-{
-    const server_t *server = worker->server;
-    uint64_t share = atomic_get_relaxed(&server->memory_limit) / HELD_SHARE / server->settings.threads;
-    uint64_t least = 2 * (uint64_t)server->settings.item_max;
-    return share > least ? share : least;
 }
 
 static void end_conn(worker_t *worker, conn_t *conn)
