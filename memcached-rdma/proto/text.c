@@ -29,19 +29,6 @@ size_t text_line(const char *line, size_t length)
     return zero == NULL ? length : (size_t)(zero - line);
 }
 
-text_t text_word(text_t *rest)
-{
-    while (rest->length > 0 && *rest->at == ' ') {
-        rest->at++;
-        rest->length--;
-    }
-    const char *end = memchr(rest->at, ' ', rest->length);
-    text_t word = {.at = rest->at, .length = end == NULL ? rest->length : (size_t)(end - rest->at)};
-    rest->at += word.length;
-    rest->length -= word.length;
-    return word;
-}
-
 bool text_is_long_get(const char *bytes, size_t length)
 {
     static const char *const names[] = {"get ", "gets ", "gat ", "gats "};
