@@ -3,6 +3,7 @@
 // make a group (version 1 or 2).
 #include <gtest/gtest.h>
 
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -92,6 +93,32 @@ int take(Way way, size_t bytes)
     return status == VBN_OK ? 0 : status == VBN_ERR_NO_MEMORY && text_is_right() ? 1 : 2;
 }
 
+/* How each child ended, once all have asked or ended, and were told to end by the end of `keep`. */
+std::vector<int> ends(const std::vector<pid_t> &children, int done, int keep)
+{
+    std::vector<int> codes(children.size(), -1);
+    size_t asked = 0, ended = 0;
+    while (ended < children.size()) {
+        pollfd fd{done, POLLIN, 0};
+        char byte;
+        if (poll(&fd, asked < children.size() ? 1 : 0, 10) == 1 && read(done, &byte, 1) == 1)
+            asked++;
+        for (size_t i = 0; i < children.size(); i++) {
+            int status = 0;
+            if (codes[i] >= 0 || waitpid(children[i], &status, WNOHANG) != children[i])
+                continue;
+            codes[i] = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+            ended++;
+            asked += keep >= 0; /* one that was killed has not said that it asked */
+        }
+        if (keep >= 0 && asked >= children.size()) {
+            close(keep);
+            keep = -1;
+        }
+    }
+    return codes;
+}
+
 /* `count` processes of the group ask for `bytes` each, all at once, and keep what they get until all have asked. */
 std::vector<int> ask(const Group &group, int count, Way way, size_t bytes)
 {
@@ -116,16 +143,7 @@ std::vector<int> ask(const Group &group, int count, Way way, size_t bytes)
     }
     close(go[1]);
     close(done[1]);
-    char byte;
-    for (int i = 0; i < count && read(done[0], &byte, 1) == 1; i++)
-        ;
-    close(keep[1]);
-    std::vector<int> codes;
-    for (pid_t child : children) {
-        int status = 0;
-        MUST(waitpid(child, &status, 0) == child);
-        codes.push_back(WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status));
-    }
+    std::vector<int> codes = ends(children, done[0], keep[1]);
     close(go[0]);
     close(keep[0]);
     close(done[0]);
