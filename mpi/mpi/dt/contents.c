@@ -47,17 +47,6 @@ int dt_contents_create(int combiner, const dt_argument_t *arguments, size_t n, c
     return MPI_SUCCESS;
 }
 
-void dt_contents_destroy(dt_contents_t *contents)
-{
-    if (contents == NULL)
-        return;
-    for (size_t i = 0; i < contents->n_types; i++)
-        dt_release(contents->types[i]);
-    free(contents->types);
-    free(contents->values);
-    free(contents);
-}
-
 void dt_note_small(MPI_Datatype type)
 {
     dt_type_t *found = dt_find(type);

@@ -39,6 +39,7 @@ typedef struct dt_contents {
 /* Copies the arguments and keeps the types. MPI_SUCCESS or MPI_ERR_NO_MEM. */
 int dt_contents_create(int combiner, const dt_argument_t *arguments, size_t n, const MPI_Datatype *types,
                        size_t n_types, dt_contents_t **contents_p);
+/* Releases the types of them, too (dt.c: the life of both is one). */
 void dt_contents_destroy(dt_contents_t *contents);
 /* The type was made by the int form: the int form of its entry point says so. */
 void dt_note_small(MPI_Datatype type);

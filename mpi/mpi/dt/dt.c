@@ -17,6 +17,17 @@ void dt_keep(dt_type_t *type)
         type->obj.refs++;
 }
 
+void dt_contents_destroy(dt_contents_t *contents)
+{
+    if (contents == NULL)
+        return;
+    for (size_t i = 0; i < contents->n_types; i++)
+        dt_release(contents->types[i]);
+    free(contents->types);
+    free(contents->values);
+    free(contents);
+}
+
 void dt_release(dt_type_t *type)
 {
     if (type->is_fixed || --type->obj.refs > 0)
