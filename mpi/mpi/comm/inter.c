@@ -1,30 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * inter.c - intercommunicators: made out of two groups, merged into one, duplicated, split. What one side has to know of
- * the other goes from leader to leader and by a broadcast on.
+ * inter.c - intercommunicators: made out of two groups, merged into one.
  */
 #include "comm/inter.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "err/err.h"
 #include "mpi_impl.h"
-
-comm_bridge_t inter_bridge(mpi_comm_t *comm)
-{
-    return (comm_bridge_t){.local = &comm->grp, .between = &comm->between};
-}
-
-int comm_exchange(const comm_bridge_t *bridge, const void *mine, size_t length, void *theirs, size_t their_length)
-{
-    int rc = 0;
-    if (grp_rank(bridge->local) == bridge->leader)
-        rc = grp_sendrecv(bridge->between, bridge->remote_leader, mine, length, bridge->remote_leader, theirs,
-                          their_length, 0);
-    if (rc >= 0)
-        rc = grp_bcast(bridge->local, theirs, their_length, bridge->leader);
-    return rc < 0 ? err_core((vbn_status_t)rc, "exchange between two groups", grp_error()) : MPI_SUCCESS;
-}
 
 static rt_group_t *of_table(int **table_p, int size)
 {
@@ -138,19 +120,4 @@ int mpi_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newintracomm)
     const int is_first = mine != theirs ? !mine : lower;
     rt_group_t *ranks = is_first ? union_of(parent->ranks, parent->peers) : union_of(parent->peers, parent->ranks);
     return comm_create_over(parent, &bridge, ranks, ranks, newintracomm);
-}
-
-int inter_split(mpi_comm_t *parent, split_entry_t *entries, int color, MPI_Comm *newcomm)
-{
-    const comm_bridge_t bridge = inter_bridge(parent);
-    const size_t length = (size_t)parent->ranks->size * sizeof(*entries);
-    const size_t their_length = (size_t)parent->peers->size * sizeof(*entries);
-    split_entry_t *theirs = malloc(their_length);
-    int rc = theirs == NULL ? err_set(MPI_ERR_NO_MEM, "split of a communicator: no memory left")
-                            : comm_exchange(&bridge, entries, length, theirs, their_length);
-    rt_group_t *ranks = rc == MPI_SUCCESS ? split_group(parent->ranks, entries, color) : NULL;
-    rt_group_t *peers = rc == MPI_SUCCESS ? split_group(parent->peers, theirs, color) : NULL;
-    free(entries);
-    free(theirs);
-    return rc != MPI_SUCCESS ? rc : comm_create_over(parent, &bridge, ranks, peers, newcomm);
 }

@@ -89,6 +89,13 @@ int mpi_Comm_disconnect(MPI_Comm *comm)
     return mpi_Comm_free(comm);
 }
 
+/* What a rank asks for by MPI_Comm_split. */
+typedef struct split_entry {
+    int color;
+    int key;
+    int rank;
+} split_entry_t;
+
 static int by_key(const void *a, const void *b)
 {
     const split_entry_t *left = a;
@@ -109,7 +116,9 @@ static size_t entry_length(const grp_blocks_t *blocks, int rank)
     return blocks->unit;
 }
 
-rt_group_t *split_group(const rt_group_t *parent, split_entry_t *entries, int color)
+/* Those of a colour by key, equal keys by rank, out of one entry per rank of parent, which it sorts; NULL: no memory
+ * left. */
+static rt_group_t *split_group(const rt_group_t *parent, split_entry_t *entries, int color)
 {
     const int size = parent->size;
     int *members = malloc((size_t)size * sizeof(*members));
@@ -145,6 +154,22 @@ static int split_entries(mpi_comm_t *parent, const split_entry_t *mine, split_en
     return MPI_SUCCESS;
 }
 
+/* entries: of the local group; taken over. */
+static int split_both(mpi_comm_t *parent, split_entry_t *entries, int color, MPI_Comm *newcomm)
+{
+    const comm_bridge_t bridge = inter_bridge(parent);
+    const size_t length = (size_t)parent->ranks->size * sizeof(*entries);
+    const size_t their_length = (size_t)parent->peers->size * sizeof(*entries);
+    split_entry_t *theirs = malloc(their_length);
+    int rc = theirs == NULL ? err_set(MPI_ERR_NO_MEM, "split of a communicator: no memory left")
+                            : comm_exchange(&bridge, entries, length, theirs, their_length);
+    rt_group_t *ranks = rc == MPI_SUCCESS ? split_group(parent->ranks, entries, color) : NULL;
+    rt_group_t *peers = rc == MPI_SUCCESS ? split_group(parent->peers, theirs, color) : NULL;
+    free(entries);
+    free(theirs);
+    return rc != MPI_SUCCESS ? rc : comm_create_over(parent, &bridge, ranks, peers, newcomm);
+}
+
 int mpi_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
 {
     mpi_comm_t *parent = comm_of(comm);
@@ -154,7 +179,7 @@ int mpi_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
     split_entry_t *entries = NULL;
     const int rc = split_entries(parent, &mine, &entries);
     if (rc != MPI_SUCCESS || comm_is_inter(parent))
-        return rc != MPI_SUCCESS ? rc : inter_split(parent, entries, color, newcomm);
+        return rc != MPI_SUCCESS ? rc : split_both(parent, entries, color, newcomm);
     rt_group_t *group = split_group(parent->ranks, entries, color);
     free(entries);
     return comm_create(parent, &parent->grp, group, newcomm);
