@@ -23,6 +23,11 @@ extern const err_text_t err_texts[]; /* generated; the last one has no text */
 int err_set(int class, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
 /* The class of a failure of the core, with its text. */
 int err_core(vbn_status_t status, const char *what, const char *text) __attribute__((cold));
+/* The text that err_set has kept for this class, if that was the thread's last error; else "". */
+const char *err_detail(int class);
+/* The text of a class of the standard; NULL: it is none. */
+const char *err_predefined_text(int code);
+int err_is_predefined(int value);
 /* For errors of requests, inside the runtime: the next err_raise calls the handler of this communicator, which the program may
  * have freed; it lives until that handler has returned. */
 void err_on(MPI_Comm comm);

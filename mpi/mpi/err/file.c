@@ -6,13 +6,6 @@
 #include "err/handler.h"
 #include "mpi_impl.h"
 
-static obj_t files = {.kind = OBJ_FILE, .refs = 1, .handler = MPI_ERRORS_RETURN};
-
-const MPI_Errhandler *err_handler_of_files(void)
-{
-    return &files.handler;
-}
-
 static int check(MPI_File file)
 {
     return file == MPI_FILE_NULL ? MPI_SUCCESS
@@ -22,13 +15,13 @@ static int check(MPI_File file)
 int mpi_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler)
 {
     const int rc = check(file);
-    return rc != MPI_SUCCESS ? rc : err_handler_set(&files, OBJ_FILE, errhandler);
+    return rc != MPI_SUCCESS ? rc : err_handler_set(&err_files, OBJ_FILE, errhandler);
 }
 
 int mpi_File_get_errhandler(MPI_File file, MPI_Errhandler *errhandler)
 {
     const int rc = check(file);
-    return rc != MPI_SUCCESS ? rc : err_handler_get(&files, errhandler);
+    return rc != MPI_SUCCESS ? rc : err_handler_get(&err_files, errhandler);
 }
 
 int mpi_File_call_errhandler(MPI_File fh, int errorcode)

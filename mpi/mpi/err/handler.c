@@ -8,6 +8,8 @@
 #include "err/err.h"
 #include "mpi_impl.h"
 
+obj_t err_files = {.kind = OBJ_FILE, .refs = 1, .handler = MPI_ERRORS_RETURN};
+
 static obj_kind_t kind_of(const err_handler_t *handler)
 {
     return handler->comm != NULL ? OBJ_COMM : handler->file != NULL ? OBJ_FILE : OBJ_SESSION;

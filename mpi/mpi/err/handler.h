@@ -27,7 +27,7 @@ MPI_Errhandler err_handler_look(const MPI_Errhandler *place, err_handler_t *func
  * it has to free it. */
 int err_handler_set(obj_t *object, obj_kind_t kind, MPI_Errhandler handler);
 int err_handler_get(const obj_t *object, MPI_Errhandler *handler);
-/* Where that of MPI_FILE_NULL stands. */
-const MPI_Errhandler *err_handler_of_files(void);
+/* MPI_FILE_NULL as an object: it holds the handler of functions without a file, which returns from the start. */
+extern obj_t err_files;
 
 #endif

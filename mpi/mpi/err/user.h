@@ -10,7 +10,5 @@ extern int err_last_used; /* MPI_LASTUSEDCODE */
 int err_user_class(int value);
 /* NULL: the program has not added this code; empty: it has added no text. */
 const char *err_user_text(int value);
-/* Whether the value is an error class of the standard (err.c). */
-int err_is_predefined(int value);
 
 #endif
