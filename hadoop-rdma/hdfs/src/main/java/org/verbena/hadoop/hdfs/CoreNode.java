@@ -145,10 +145,10 @@ final class CoreNode {
         return calling == null ? null : calling.engine();
     }
 
-    /** Whether Hadoop's own connections read blocks where the core has nothing but TCP, which does not encrypt. */
-    synchronized boolean leavesReads() {
+    /** Whether connections are Hadoop's own where the core has nothing but TCP, which does not encrypt. */
+    synchronized boolean leavesTcp() {
         try {
-            return conf.readsAreHadoops() && context != null && context.settingNumber("tl.tcp.tls") == 0;
+            return conf.tcpIsHadoops() && context != null && context.settingNumber("tl.tcp.tls") == 0;
         } catch (VbnException e) {
             return false; // it has been closed
         }

@@ -42,9 +42,9 @@ final class DataNodes {
         final Remote<VbnPeer> remote = new Remote<>(VbnPeer::close);
         /** Streams by this or an earlier connection that are open. */
         final AtomicInteger streams = new AtomicInteger();
-        final BlockReads reads;
+        final PlainTcp plainTcp;
         volatile boolean announced;
-        volatile boolean readsAnnounced;
+        volatile boolean leftAnnounced;
         /** This host's address on the way to it, found anew with each connection of the engines: 85 us of a DataNode's time. */
         volatile InetAddress local;
         /** Of the greeting that this connection of the engines began with. */
@@ -55,9 +55,9 @@ final class DataNodes {
         /** Why it is not reached by the core. */
         volatile String obstacle = "not yet connected";
 
-        Link(InetSocketAddress address, BlockReads reads) {
+        Link(InetSocketAddress address, PlainTcp plainTcp) {
             this.address = address;
-            this.reads = reads;
+            this.plainTcp = plainTcp;
         }
     }
 
@@ -99,16 +99,15 @@ final class DataNodes {
             });
             return null;
         }
-        if (link.reads.areHadoops(peer)) {
-            announceReads(link);
-            node.tally().countTcp(Tally.Reason.READING);
+        if (link.plainTcp.isHadoops(peer)) {
+            leave(link);
             return null;
         }
         return open(link, peer);
     }
 
     Link link(InetSocketAddress address) {
-        return new Link(address, new BlockReads(node::leavesReads));
+        return new Link(address, new PlainTcp(node::leavesTcp));
     }
 
     private boolean mayGreet(InetSocketAddress address) {
@@ -316,11 +315,13 @@ final class DataNodes {
         }
     }
 
-    private static void announceReads(Link link) {
-        if (!link.readsAnnounced) {
-            link.readsAnnounced = true;
-            LOG.info("Verbena: the core has nothing but TCP to DataNode {}: Hadoop's own TCP reads its blocks ({}=hadoop)",
-                link.address, PluginSetting.HDFS_READS_BY_TCP);
+    private void leave(Link link) {
+        node.tally().countTcp(Tally.Reason.PLAIN_TCP);
+        if (!link.leftAnnounced) {
+            link.leftAnnounced = true;
+            link.obstacle = "the core has nothing but TCP to it, and leaves that to Hadoop (" + PluginSetting.HDFS_OVER_TCP
+                + "=hadoop)";
+            LOG.info("Verbena: DataNode {} is reached by TCP: {}", link.address, link.obstacle);
         }
     }
 }

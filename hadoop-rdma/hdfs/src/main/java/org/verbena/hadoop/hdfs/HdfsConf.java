@@ -6,8 +6,8 @@ import static org.verbena.core.plugin.PluginSetting.HDFS_AUTH;
 import static org.verbena.core.plugin.PluginSetting.HDFS_CONNECT_WAIT_MS;
 import static org.verbena.core.plugin.PluginSetting.HDFS_ENABLED;
 import static org.verbena.core.plugin.PluginSetting.HDFS_KEY_FILE;
+import static org.verbena.core.plugin.PluginSetting.HDFS_OVER_TCP;
 import static org.verbena.core.plugin.PluginSetting.HDFS_PORT_OFFSET;
-import static org.verbena.core.plugin.PluginSetting.HDFS_READS_BY_TCP;
 
 import java.io.IOException;
 import java.security.GeneralSecurityException;
@@ -27,11 +27,11 @@ import org.verbena.core.plugin.SettingTable;
  * @param openToAll whether connections need no key
  * @param portOffset the greeting's port less the data port
  * @param connectWaitMillis how long connections wait for the core before they go by TCP ({@link Attempt})
- * @param readsAreHadoops whether Hadoop's own connections read blocks where the core has nothing but TCP ({@link BlockReads})
+ * @param tcpIsHadoops whether connections are Hadoop's own where the core has nothing but TCP ({@link PlainTcp})
  * @param core settings of the core
  */
 public record HdfsConf(boolean enabled, String keyFile, boolean openToAll, int portOffset, long connectWaitMillis,
-        boolean readsAreHadoops, Map<String, String> core) {
+        boolean tcpIsHadoops, Map<String, String> core) {
     /** What all settings begin with. */
     public static final String PREFIX = Plugin.HDFS.prefix();
     /** Which address the core's TCP listens on, without what settings of the core begin with. */
@@ -46,7 +46,7 @@ public record HdfsConf(boolean enabled, String keyFile, boolean openToAll, int p
         SettingTable table = table(conf);
         return new HdfsConf(table.bool(HDFS_ENABLED), table.text(HDFS_KEY_FILE), table.choice(HDFS_AUTH).equals("none"),
             (int) table.number(HDFS_PORT_OFFSET), table.number(HDFS_CONNECT_WAIT_MS),
-            table.choice(HDFS_READS_BY_TCP).equals("hadoop"), Map.copyOf(table.core()));
+            table.choice(HDFS_OVER_TCP).equals("hadoop"), Map.copyOf(table.core()));
     }
 
     /**

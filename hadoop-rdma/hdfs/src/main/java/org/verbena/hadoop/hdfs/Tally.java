@@ -17,8 +17,8 @@ final class Tally {
         WHILE_CONNECTING,
         /** The core's connection failed or was lost not long ago. */
         AFTER_FAILURES,
-        /** It reads blocks, and the core has nothing but TCP ({@link BlockReads}). */
-        READING,
+        /** The core has nothing but TCP, either ({@link PlainTcp}). */
+        PLAIN_TCP,
         /** More DataNodes are reached by the core already than one process remembers. */
         TOO_MANY
     }
