@@ -202,6 +202,7 @@ int launch_daemon(void);
 typedef struct launch_process {
     pid_t parent;
     unsigned flags; /* the kernel's, PF_* */
+    char state;     /* R, S, D, T, Z, ... of proc(5) */
 } launch_process_t;
 
 /* What the kernel says of a process; -1: it is gone. */

@@ -9,13 +9,15 @@
 #include <dirent.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define PATIENCE_NS 5000000000LL /* a process that the kernel does not let go is left alone then */
-#define STOPS 16                 /* looks for processes that came while others were stopped */
+#define STOPS 32                 /* looks for processes that came while others were stopped */
+#define STOP_NS 1000000L         /* between two of them */
 #define LOOK_NS 20000000L        /* a child may have come between looking and waiting */
 
 void launch_adopt(void)
@@ -26,6 +28,7 @@ void launch_adopt(void)
 typedef struct member {
     pid_t pid;
     pid_t parent;
+    char state;
 } member_t;
 
 /* All processes of this host, by their ids. */
@@ -50,7 +53,7 @@ static int add(family_t *family, pid_t pid)
     if (more == NULL)
         return -1;
     family->members = more;
-    more[family->count++] = (member_t){.pid = pid, .parent = process.parent};
+    more[family->count++] = (member_t){.pid = pid, .parent = process.parent, .state = process.state};
     return 0;
 }
 
@@ -116,17 +119,31 @@ static int has_more(const launch_job_t *job, const family_t *before, const famil
     return 0;
 }
 
-/* All processes of the job, which stand still. One that was forked between a look and the stop of its parent is seen by the next
- * look: a fork that a signal meets makes no process, so what has been told to stop has no more children. */
+/* Whether all processes of the job are stopped or have ended. One that sleeps in the kernel (D) waits for a child of vfork, or
+ * stops before it can fork. */
+static int stand_still(const launch_job_t *job, const family_t *family)
+{
+    for (size_t i = 0; i < family->count; i++)
+        if (strchr("TtZXxD", family->members[i].state) == NULL &&
+            is_of_job(job, branch_of(family, family->members[i].pid)))
+            return 0;
+    return 1;
+}
+
+/* All processes of the job, which stand still. A process that is in fork(2) when it is told to stop still makes its child, so what
+ * counts is that a look has found all of them stopped, and the next one nobody else. A process of another user, which may not be
+ * stopped, costs all looks. */
 static family_t stop_all(const launch_job_t *job)
 {
+    const struct timespec pause = {.tv_nsec = STOP_NS};
     family_t family = look();
-    int comes = 1;
-    for (int i = 0; i < STOPS && comes; i++) {
+    int goes_on = 1;
+    for (int i = 0; i < STOPS && goes_on; i++) {
         family_t before = family;
         send_to_all(job, &before, SIGSTOP);
+        (void)nanosleep(&pause, NULL);
         family = look();
-        comes = has_more(job, &before, &family);
+        goes_on = !stand_still(job, &before) || has_more(job, &before, &family);
         free(before.members);
     }
     return family;

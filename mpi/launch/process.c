@@ -26,7 +26,7 @@ int launch_process(pid_t pid, launch_process_t *process)
     const size_t length = fread(text, 1, sizeof(text) - 1, file);
     (void)fclose(file);
     const char *end = length > 0 ? strrchr(text, ')') : NULL; /* of the name, which may hold anything */
-    if (end == NULL || sscanf(end + 1, " %*c %d %*d %*d %*d %*d %u", &parent, &process->flags) != 2)
+    if (end == NULL || sscanf(end + 1, " %c %d %*d %*d %*d %*d %u", &process->state, &parent, &process->flags) != 3)
         return -1;
     process->parent = (pid_t)parent;
     return 0;

@@ -22,23 +22,22 @@ os.write(1, b"up\\n")
 while True:
     time.sleep(0.1) # pause() would not see a signal that came just before it
 """
-# Forks until SIGTERM comes, and waits for its children, who end when they get it, too. The last one may be forked behind it.
+# Forks until SIGTERM comes, and waits for its children, who end when they get it, too. SIGTERM is blocked around fork, since Python
+# forgets in the child what came before its own code runs there. So the last child may be forked behind the signal: it is passed on.
 FORKER = """
 import os, signal
-asked = []
-def hear(*_):
-    asked.append(1)
-    if os.getpid() != first:
-        os._exit(0)
-first = os.getpid()
-signal.signal(signal.SIGTERM, hear)
+asked, TERM = [], {signal.SIGTERM}
+signal.signal(signal.SIGTERM, lambda *_: asked.append(1))
 for i in range(2000):
-    if asked:
-        break
-    if os.fork() == 0:
-        while not asked:
-            signal.sigtimedwait([], 3600)
+    signal.pthread_sigmask(signal.SIG_BLOCK, TERM)
+    last = os.fork()
+    if last == 0:
+        signal.sigwait(TERM)
         os._exit(0)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, TERM)
+    if asked:
+        os.kill(last, signal.SIGTERM)
+        break
     if i == 100:
         os.write(1, b"up\\n")
 while True:
