@@ -191,7 +191,7 @@ int launch_remote_start(launch_job_t *job, int host);
 void launch_remote_serve(launch_job_t *job, int host);
 void launch_remote_reaped(launch_job_t *job, pid_t pid, int status);
 void launch_remote_feed(launch_job_t *job);
-/* Tells them what was written of their ranks' output. */
+/* Tells the other hosts how much of their ranks' output is written. */
 void launch_remote_credit(launch_job_t *job);
 /* What a daemon has to know: -1: no memory left. And it learns that: NULL, or what is wrong with it. */
 int launch_config_put(const launch_job_t *job, int host, launch_bytes_t *bytes);
