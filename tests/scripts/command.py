@@ -37,12 +37,23 @@ def run(folder, body, **environment):
 
 def in_session(number):
     """Ids of the living processes of a session."""
+    return [process for process, _ in _of_session(number)]
+
+
+def names_in_session(number):
+    """Names of the programs that the living processes of a session run."""
+    return [name for _, name in _of_session(number)]
+
+
+def _of_session(number):
+    """(id, name) of the living processes of a session."""
     found = []
     for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
-            fields = path.read_text().rpartition(")")[2].split()
+            head, _, tail = path.read_text().rpartition(")")
         except OSError:  # it has just ended
             continue
+        fields = tail.split()
         if int(fields[3]) == number and fields[0] != "Z":
-            found.append(int(path.parent.name))
+            found.append((int(path.parent.name), head.partition("(")[2]))
     return found
