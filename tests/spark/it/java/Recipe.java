@@ -16,6 +16,7 @@ import org.apache.spark.deploy.k8s.features.BasicExecutorFeatureStep;
 import org.apache.spark.deploy.k8s.features.MountVolumesFeatureStep;
 import org.apache.spark.internal.config.package$;
 import org.apache.spark.resource.ResourceProfile$;
+import org.verbena.spark.settings.VerbenaConf;
 import scala.Option;
 
 /** Prints KEY=VALUE lines, in bytes; fails where Spark's client would, or the API server would refuse the pod. */

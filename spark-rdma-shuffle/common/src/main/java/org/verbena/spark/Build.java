@@ -8,6 +8,7 @@ import java.net.URISyntaxException;
 import java.util.jar.JarFile;
 import java.util.jar.Manifest;
 import org.apache.spark.SparkConf;
+import org.verbena.spark.settings.VerbenaConf;
 
 /**
  * What one writes, memory and files and messages, the others read. With one jar on the driver and another one on a node's

@@ -16,6 +16,7 @@ import org.verbena.core.VbnContext;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnStatus;
+import org.verbena.spark.settings.VerbenaConf;
 
 /**
  * A started core.

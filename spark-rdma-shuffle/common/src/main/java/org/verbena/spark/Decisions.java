@@ -5,6 +5,7 @@ package org.verbena.spark;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.SparkConf;
+import org.verbena.spark.settings.VerbenaConf;
 import scala.Tuple2;
 
 /**

@@ -13,6 +13,8 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.verbena.core.plugin.Finding;
+import org.verbena.spark.compat.SparkShim;
+import org.verbena.spark.settings.VerbenaConf;
 import scala.Tuple2;
 
 /** Looks at the driver's host, and with --executors at every executor that the application gets. */

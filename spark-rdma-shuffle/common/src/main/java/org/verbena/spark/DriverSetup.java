@@ -14,6 +14,8 @@ import org.apache.spark.serializer.KryoSerializer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnConfig;
+import org.verbena.spark.compat.SparkShim;
+import org.verbena.spark.settings.VerbenaConf;
 import org.verbena.spark.write.CombineOutput;
 import org.verbena.spark.write.PlannedStatus;
 
@@ -109,7 +111,7 @@ final class DriverSetup {
             return "this Spark has read spark.shuffle.compress before plugins start";
         }
         try {
-            if (ContainerMemory.isSized(conf) && ContainerMemory.ofExecutors(conf).room(1) < SlabBudget.LEAST) {
+            if (ContainerMemory.isSized(conf) && ContainerMemory.ofExecutors(conf).room(1) < VerbenaConf.LEAST_MEMORY) {
                 return "the executors' containers have no memory for map outputs (a " + ContainerMemory.ofExecutors(conf).sum(1)
                     + ")";
             }

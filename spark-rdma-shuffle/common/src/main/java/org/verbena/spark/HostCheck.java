@@ -9,6 +9,8 @@ import org.apache.spark.SparkEnv;
 import org.verbena.core.plugin.Finding;
 import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
+import org.verbena.spark.compat.SparkShim;
+import org.verbena.spark.settings.VerbenaConf;
 
 /** Used by {@link Doctor}, on the driver's host and on executors'. */
 final class HostCheck {

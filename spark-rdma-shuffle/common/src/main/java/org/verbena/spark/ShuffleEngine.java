@@ -20,6 +20,7 @@ import org.verbena.core.VbnContext;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.plugin.JobKeys;
 import org.verbena.core.plugin.PluginLog;
+import org.verbena.spark.compat.SparkShim;
 import org.verbena.spark.metrics.Load;
 import org.verbena.spark.metrics.Numbers;
 import org.verbena.spark.metrics.Traffic;
@@ -27,13 +28,15 @@ import org.verbena.spark.read.DirectMemory;
 import org.verbena.spark.read.FetchClient;
 import org.verbena.spark.read.FetchServer;
 import org.verbena.spark.read.NeighbourBlocks;
+import org.verbena.spark.read.SlabAccess;
+import org.verbena.spark.settings.VerbenaConf;
 import org.verbena.spark.store.DataDirectory;
 import org.verbena.spark.store.HostLocalSlabs;
 import org.verbena.spark.store.ShuffleFiles;
 import org.verbena.spark.store.SlabStore;
 
 /** Owned by the environment's {@link VerbenaShuffleManager}. Thread safe. */
-public final class ShuffleEngine implements AutoCloseable {
+public final class ShuffleEngine implements SlabAccess, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ShuffleEngine.class);
     /** Where slabs are. */
     static final Path ROOT = Path.of("/dev/shm");
@@ -217,12 +220,12 @@ public final class ShuffleEngine implements AutoCloseable {
         return store;
     }
 
-    /** The slab store if there is one already. */
+    @Override
     public synchronized SlabStore existingStore() {
         return store;
     }
 
-    /** Map outputs of the other executors of this host. */
+    @Override
     public HostLocalSlabs neighbours() {
         return neighbours;
     }
@@ -242,7 +245,7 @@ public final class ShuffleEngine implements AutoCloseable {
         return choice;
     }
 
-    /** Bytes by path. */
+    @Override
     public Traffic traffic() {
         return traffic;
     }
@@ -252,12 +255,12 @@ public final class ShuffleEngine implements AutoCloseable {
         return context.counters().get("java.leaked");
     }
 
-    /** What another executor needs to connect; null when transfers are Spark's. */
+    @Override
     public byte[] address() {
         return server == null ? null : server.address();
     }
 
-    /** Blocks of this host that are neither in memory that can be mapped here nor in files. */
+    @Override
     public NeighbourBlocks neighbourBlocks() {
         return neighbourBlocks;
     }

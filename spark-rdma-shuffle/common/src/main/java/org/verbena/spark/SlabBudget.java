@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.apache.spark.SparkConf;
 import org.verbena.core.plugin.HostMemory;
+import org.verbena.spark.settings.VerbenaConf;
 
 /**
  * The slab budget of an executor.
@@ -29,11 +30,9 @@ record SlabBudget(long bytes, String why, String warning, long shared, Container
     /** The budget when so many executors of this application have map outputs on this host. */
     long sharedBy(int executors) {
         long share = shared == 0 ? bytes : shared / Math.max(1, executors);
-        return Math.min(bytes, Math.max(LEAST, Math.min(share, within.roomBeside(executors))));
+        return Math.min(bytes, Math.max(VerbenaConf.LEAST_MEMORY, Math.min(share, within.roomBeside(executors))));
     }
 
-    /** Less than this is not worth the slabs' own overhead. */
-    static final long LEAST = 8L << 20;
     private static final String CURE = "; give it more (mount -o remount,size=8g /dev/shm; docker run --shm-size=8g; "
         + "Kubernetes: an emptyDir with medium Memory at /dev/shm) or set spark.verbena.memory lower";
 
@@ -56,7 +55,7 @@ record SlabBudget(long bytes, String why, String warning, long shared, Container
             return new SlabBudget(budget.bytes, budget.why, budget.warning, budget.shared, within);
         }
         String sum = within.sum(executors);
-        if (left < LEAST) {
+        if (left < VerbenaConf.LEAST_MEMORY) {
             return new SlabBudget(0, "no memory left of a " + sum, "map outputs go to Spark's files, because nothing is left "
                 + "of a " + sum + within.cure());
         }
@@ -70,7 +69,7 @@ record SlabBudget(long bytes, String why, String warning, long shared, Container
     private static SlabBudget choose(long wanted, long memory, int executors, Path root, long free) {
         long share = memory / 4 / executors;
         long room = free / 10 * 6;
-        if (free < LEAST) {
+        if (free < VerbenaConf.LEAST_MEMORY) {
             return new SlabBudget(0, "no space in " + root, "map outputs go to Spark's files, because " + root + " has only "
                 + mib(free) + " MiB free" + CURE);
         } else if (wanted > free) { // slabs are an eighth of the budget: by the setting alone none might fit; indexes need room
@@ -83,7 +82,7 @@ record SlabBudget(long bytes, String why, String warning, long shared, Container
             return new SlabBudget(room, "60 % of what " + root + " has free", room >= share / 4 ? null : root + " has only "
                 + mib(free) + " MiB free; map outputs beyond " + mib(room) + " MiB go to disk" + CURE, memory / 4);
         }
-        return new SlabBudget(Math.max(LEAST, share), "a quarter of " + mib(memory) + " MiB"
+        return new SlabBudget(Math.max(VerbenaConf.LEAST_MEMORY, share), "a quarter of " + mib(memory) + " MiB"
             + (executors > 1 ? " shared by " + executors + " executors" : ""), null, memory / 4);
     }
 

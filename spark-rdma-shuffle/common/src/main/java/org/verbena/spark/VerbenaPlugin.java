@@ -16,11 +16,13 @@ import org.apache.spark.api.plugin.SparkPlugin;
 import org.apache.spark.ui.SparkUI;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.verbena.spark.compat.SparkShim;
 import org.verbena.spark.metrics.DeadShuffles;
 import org.verbena.spark.metrics.ExecutorReports;
 import org.verbena.spark.metrics.LoggedReports;
 import org.verbena.spark.metrics.Numbers;
 import org.verbena.spark.metrics.Reporter;
+import org.verbena.spark.settings.VerbenaConf;
 import org.verbena.spark.store.SlabStore;
 import org.verbena.spark.ui.TrafficPage;
 

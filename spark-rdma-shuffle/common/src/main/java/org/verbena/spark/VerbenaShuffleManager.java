@@ -19,20 +19,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnException;
 import org.verbena.core.plugin.FailedStart;
+import org.verbena.spark.compat.SparkShim;
 import org.verbena.spark.metrics.ExecutorReports;
 import org.verbena.spark.serial.Serializers;
+import org.verbena.spark.settings.VerbenaConf;
 import org.verbena.spark.store.ShuffleFiles;
 import org.verbena.spark.store.SlabStore;
 import org.verbena.spark.write.HashShuffleMapWriter;
 import org.verbena.spark.write.MapTask;
 import org.verbena.spark.write.PlannedSizes;
 import org.verbena.spark.write.RadixShuffleMapWriter;
+import org.verbena.spark.write.SlabHolder;
 
 /**
  * A subclass, because Spark's SQL, decommissioning and diagnosis ask for {@link SortShuffleManager} and its resolver. One
  * per SparkEnv; owns that environment's {@link ShuffleEngine}, which starts at the first use. Thread safe.
  */
-public class VerbenaShuffleManager extends SortShuffleManager {
+public class VerbenaShuffleManager extends SortShuffleManager implements SlabHolder {
     private static final Logger LOG = LoggerFactory.getLogger(VerbenaShuffleManager.class);
 
     private final SparkConf conf;
@@ -98,6 +101,12 @@ public class VerbenaShuffleManager extends SortShuffleManager {
         return current != null ? current : engine(System.nanoTime());
     }
 
+    @Override
+    public final SlabStore slabs() {
+        ShuffleEngine current = engine();
+        return current == null ? null : current.store();
+    }
+
     /** now: a time of System.nanoTime. */
     final synchronized ShuffleEngine engine(long now) {
         SparkEnv env = SparkEnv.get();
@@ -139,8 +148,7 @@ public class VerbenaShuffleManager extends SortShuffleManager {
     @Override
     public <K, V> ShuffleWriter<K, V> getWriter(ShuffleHandle handle, long mapId, TaskContext context,
             ShuffleWriteMetricsReporter metrics) {
-        ShuffleEngine current = engine();
-        SlabStore store = current == null ? null : current.store();
+        SlabStore store = slabs();
         replaceSerializer(handle);
         if (store == null || !(handle instanceof BaseShuffleHandle<?, ?, ?> base)) {
             return super.getWriter(handle, mapId, context, metrics);

@@ -22,6 +22,7 @@ import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnPeer;
 import org.verbena.core.VbnStatus;
+import org.verbena.spark.settings.VerbenaConf;
 
 @Timeout(60)
 class CoreStartTest {

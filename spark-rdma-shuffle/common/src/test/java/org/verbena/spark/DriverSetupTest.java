@@ -15,6 +15,7 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.internal.config.package$;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.verbena.spark.settings.VerbenaConf;
 import scala.Option;
 
 class DriverSetupTest {

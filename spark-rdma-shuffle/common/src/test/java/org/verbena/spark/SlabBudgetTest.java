@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.file.Path;
 import org.apache.spark.SparkConf;
 import org.junit.jupiter.api.Test;
+import org.verbena.spark.settings.VerbenaConf;
 
 class SlabBudgetTest {
     private static final long MIB = 1 << 20;

@@ -13,6 +13,8 @@ import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.storage.BlockManagerId;
 import org.junit.jupiter.api.Test;
+import org.verbena.spark.compat.SparkShim;
+import org.verbena.spark.read.SlabAccess;
 
 class SparkShimTest {
     @Test
@@ -45,7 +47,7 @@ class SparkShimTest {
     private static final class Misfit implements SparkShim {
         @Override
         public IndexShuffleBlockResolver newResolver(SparkConf conf, IndexShuffleBlockResolver stock,
-                Supplier<ShuffleEngine> engine) {
+                Supplier<SlabAccess> engine) {
             throw new NoSuchMethodError("IndexShuffleBlockResolver.<init>");
         }
 
@@ -61,7 +63,7 @@ class SparkShimTest {
 
         @Override
         public IndexShuffleBlockResolver newResolver(SparkConf conf, IndexShuffleBlockResolver stock,
-                Supplier<ShuffleEngine> engine) {
+                Supplier<SlabAccess> engine) {
             return late.newResolver(conf, stock, engine);
         }
 

@@ -21,7 +21,7 @@ import org.apache.xbean.asm9.FieldVisitor;
 import org.apache.xbean.asm9.Handle;
 import org.apache.xbean.asm9.MethodVisitor;
 import org.apache.xbean.asm9.Opcodes;
-import org.verbena.spark.SparkShim;
+import org.verbena.spark.compat.SparkShim;
 
 /**
  * Resolves every method and field of Spark and Scala that the plugin's jar names, as the JVM would at the first call.

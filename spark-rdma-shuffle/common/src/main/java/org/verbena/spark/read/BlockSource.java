@@ -9,7 +9,6 @@ import org.apache.spark.network.buffer.NioManagedBuffer;
 import org.apache.spark.storage.BlockId;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.verbena.spark.ShuffleEngine;
 import org.verbena.spark.metrics.Traffic;
 import org.verbena.spark.store.HostLocalBuffer;
 import org.verbena.spark.store.MapIndex;
@@ -39,7 +38,7 @@ public final class BlockSource {
      * @return null when the block is not in slabs, then Spark's files have to be asked
      * @throws IOException for the reserved block while no address can be given, and for damaged bytes
      */
-    public static ManagedBuffer find(ShuffleEngine engine, BlockId block, Option<String[]> directories, boolean verify,
+    public static ManagedBuffer find(SlabAccess engine, BlockId block, Option<String[]> directories, boolean verify,
             SlabManagedBuffer.Files files) throws IOException {
         BlockRange range = BlockRange.of(block);
         if (range != null && range.shuffle() == ADDRESS_SHUFFLE) {
@@ -48,7 +47,7 @@ public final class BlockSource {
         return range == null || engine == null ? null : find(engine, range, directories, verify, files);
     }
 
-    private static ManagedBuffer address(ShuffleEngine engine) throws IOException {
+    private static ManagedBuffer address(SlabAccess engine) throws IOException {
         byte[] address = engine == null ? null : engine.address();
         if (address == null) {
             throw new IOException("this executor serves blocks by Spark's own transport only");
@@ -56,7 +55,7 @@ public final class BlockSource {
         return new NioManagedBuffer(ByteBuffer.wrap(address));
     }
 
-    private static ManagedBuffer find(ShuffleEngine engine, BlockRange range, Option<String[]> directories, boolean verify,
+    private static ManagedBuffer find(SlabAccess engine, BlockRange range, Option<String[]> directories, boolean verify,
             SlabManagedBuffer.Files files) throws IOException {
         try {
             return directories.isDefined() ? neighbours(engine, range, directories.get(), verify, files)
@@ -71,7 +70,7 @@ public final class BlockSource {
         }
     }
 
-    private static ManagedBuffer neighbours(ShuffleEngine engine, BlockRange range, String[] directories, boolean verify,
+    private static ManagedBuffer neighbours(SlabAccess engine, BlockRange range, String[] directories, boolean verify,
             SlabManagedBuffer.Files files) throws IOException {
         MapIndex index = engine.neighbours().find(directories, range.shuffle(), range.map());
         if (index == null) {
@@ -84,7 +83,7 @@ public final class BlockSource {
     }
 
     /** Null when it was spilled or removed meanwhile. */
-    private static ManagedBuffer own(ShuffleEngine engine, BlockRange range, boolean verify, SlabManagedBuffer.Files files)
+    private static ManagedBuffer own(SlabAccess engine, BlockRange range, boolean verify, SlabManagedBuffer.Files files)
             throws IOException {
         SlabStore store = engine.existingStore();
         MapOutput output = store == null ? null : store.find(range.shuffle(), range.map());
@@ -98,7 +97,7 @@ public final class BlockSource {
         }
     }
 
-    private static ManagedBuffer counted(ShuffleEngine engine, Traffic.Path path, ManagedBuffer buffer) {
+    private static ManagedBuffer counted(SlabAccess engine, Traffic.Path path, ManagedBuffer buffer) {
         engine.traffic().count(path, buffer.size());
         return buffer;
     }

@@ -13,8 +13,8 @@ import org.verbena.core.VbnPeer;
 import org.verbena.core.VbnStatus;
 import org.verbena.core.plugin.BoundedPool;
 import org.verbena.core.plugin.LastUse;
-import org.verbena.spark.VerbenaConf;
 import org.verbena.spark.metrics.Traffic;
+import org.verbena.spark.settings.VerbenaConf;
 
 /**
  * The first fetches from an executor go by Spark's transport, which also brings its address. Every block of every

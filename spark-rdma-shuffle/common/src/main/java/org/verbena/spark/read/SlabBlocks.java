@@ -11,7 +11,6 @@ import java.util.function.Supplier;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.shuffle.ShuffleBlockInfo;
 import org.apache.spark.storage.BlockId;
-import org.verbena.spark.ShuffleEngine;
 import org.verbena.spark.store.MapOutput;
 import org.verbena.spark.store.PackedFile;
 import org.verbena.spark.store.Packing;
@@ -21,7 +20,7 @@ import scala.collection.immutable.List;
 
 /** Shared by the shims' resolvers, whose superclass has another constructor in every Spark version. Thread safe. */
 public final class SlabBlocks {
-    private final Supplier<ShuffleEngine> engine;
+    private final Supplier<SlabAccess> engine;
     private final Packing packing;
     private final Place index;
     private final Place data;
@@ -43,7 +42,7 @@ public final class SlabBlocks {
      * @param index places of Spark's index files
      * @param data places of Spark's data files
      */
-    public SlabBlocks(Supplier<ShuffleEngine> engine, Packing packing, Place index, Place data) {
+    public SlabBlocks(Supplier<SlabAccess> engine, Packing packing, Place index, Place data) {
         this.engine = engine;
         this.packing = packing;
         this.index = index;
@@ -74,7 +73,7 @@ public final class SlabBlocks {
             ManagedBuffer packed = packed(block, directories);
             return packed != null ? packed : files.apply(block, directories);
         } catch (Exception e) { // NoSuchFileException too, which Scala does not declare
-            ShuffleEngine current = directories.isDefined() ? engine.get() : null;
+            SlabAccess current = directories.isDefined() ? engine.get() : null;
             ManagedBuffer late = current == null ? null : current.neighbourBlocks().find(block);
             if (late == null) {
                 throw e instanceof IOException io ? io : new IOException(e);
@@ -139,7 +138,7 @@ public final class SlabBlocks {
     }
 
     private SlabStore store() {
-        ShuffleEngine current = engine.get();
+        SlabAccess current = engine.get();
         return current == null ? null : current.existingStore();
     }
 

@@ -9,7 +9,7 @@ import java.io.OutputStream;
 import org.apache.spark.SparkConf;
 import org.apache.spark.io.CompressionCodec;
 import org.apache.spark.io.CompressionCodec$;
-import org.verbena.spark.VerbenaConf;
+import org.verbena.spark.settings.VerbenaConf;
 
 /**
  * Spark's own codec ({@code spark.io.compression.codec}) for the partitions in files ({@link PackedFile}), which Spark's

@@ -19,8 +19,6 @@ import org.apache.spark.shuffle.sort.io.LocalDiskShuffleDataIO;
 import org.apache.spark.util.TaskCompletionListener;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.verbena.spark.ShuffleEngine;
-import org.verbena.spark.VerbenaShuffleManager;
 import org.verbena.spark.store.OutputBuffer;
 import org.verbena.spark.store.PackedMapWriter;
 import org.verbena.spark.store.ShuffleFiles;
@@ -53,18 +51,13 @@ public final class CombineOutput implements ShuffleDataIO {
             this.disk = disk;
         }
 
-        private static VerbenaShuffleManager manager() {
-            return SparkEnv.get().shuffleManager() instanceof VerbenaShuffleManager manager ? manager : null;
-        }
-
         private static SlabStore store() {
-            ShuffleEngine engine = manager() == null ? null : manager().engine();
-            return engine == null ? null : engine.store();
+            return SparkEnv.get().shuffleManager() instanceof SlabHolder manager ? manager.slabs() : null;
         }
 
         /** Files that are to be compressed although the shuffle is not; null where there are none. */
         private static ShuffleFiles packedFiles() {
-            return manager() != null && manager().shuffleBlockResolver() instanceof ShuffleFiles files && files.packing() != null
+            return SparkEnv.get().shuffleManager().shuffleBlockResolver() instanceof ShuffleFiles files && files.packing() != null
                 ? files : null;
         }
 

@@ -14,7 +14,7 @@ import org.apache.spark.serializer.Serializer;
 import org.apache.spark.serializer.SerializerInstance;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.verbena.spark.SparkShim;
+import org.verbena.spark.compat.SparkShim;
 import org.verbena.spark.serial.Serializers;
 import scala.Product2;
 import scala.Tuple2;

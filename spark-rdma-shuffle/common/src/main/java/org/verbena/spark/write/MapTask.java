@@ -6,7 +6,7 @@ import org.apache.spark.ShuffleDependency;
 import org.apache.spark.TaskContext;
 import org.apache.spark.shuffle.ShuffleWriteMetricsReporter;
 import org.apache.spark.storage.BlockManager;
-import org.verbena.spark.SparkShim;
+import org.verbena.spark.compat.SparkShim;
 import org.verbena.spark.store.SlabStore;
 
 /** One map task: what it writes, for whom it counts, and where the output goes. */

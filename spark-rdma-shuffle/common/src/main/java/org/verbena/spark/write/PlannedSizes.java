@@ -10,7 +10,7 @@ import java.util.stream.IntStream;
 import org.apache.spark.SparkConf;
 import org.apache.spark.io.CompressionCodec;
 import org.apache.spark.io.CompressionCodec$;
-import org.verbena.spark.VerbenaConf;
+import org.verbena.spark.settings.VerbenaConf;
 import org.verbena.spark.store.OutputBuffer;
 
 /**

@@ -14,7 +14,7 @@ import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.serializer.SerializationStream;
 import org.apache.spark.serializer.SerializerInstance;
 import org.apache.spark.shuffle.ShuffleWriter;
-import org.verbena.spark.SparkShim;
+import org.verbena.spark.compat.SparkShim;
 import org.verbena.spark.serial.Serializers;
 import org.verbena.spark.store.OutputBuffer;
 import scala.Option;

@@ -9,7 +9,7 @@ import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.shuffle.ShuffleWriter;
 import org.apache.spark.storage.ShuffleBlockId;
 import org.apache.spark.util.TaskCompletionListener;
-import org.verbena.spark.SparkShim;
+import org.verbena.spark.compat.SparkShim;
 import org.verbena.spark.serial.Serializers;
 import org.verbena.spark.store.OutputBuffer;
 import scala.Option;

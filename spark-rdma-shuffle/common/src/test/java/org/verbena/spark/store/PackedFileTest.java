@@ -36,7 +36,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnContext;
-import org.verbena.spark.VerbenaConf;
+import org.verbena.spark.settings.VerbenaConf;
 
 @Timeout(120)
 class PackedFileTest {

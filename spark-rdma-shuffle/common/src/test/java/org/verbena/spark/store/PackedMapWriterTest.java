@@ -19,7 +19,7 @@ import org.apache.spark.TaskContext$;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.verbena.spark.VerbenaConf;
+import org.verbena.spark.settings.VerbenaConf;
 
 class PackedMapWriterTest {
     private static final int PARTITIONS = 6;

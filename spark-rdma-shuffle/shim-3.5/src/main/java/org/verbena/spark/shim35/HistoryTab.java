@@ -10,7 +10,7 @@ import org.apache.spark.status.AppHistoryServerPlugin;
 import org.apache.spark.status.ElementTrackingStore;
 import org.apache.spark.ui.SparkUI;
 import org.apache.spark.util.kvstore.KVIndex;
-import org.verbena.spark.SparkShim;
+import org.verbena.spark.compat.SparkShim;
 import org.verbena.spark.metrics.LoggedReports;
 import org.verbena.spark.ui.TrafficPage;
 import scala.collection.immutable.Nil$;

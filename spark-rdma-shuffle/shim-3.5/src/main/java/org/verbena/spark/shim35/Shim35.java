@@ -10,8 +10,8 @@ import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.ui.SparkUI;
 import org.apache.spark.ui.WebUITab;
-import org.verbena.spark.ShuffleEngine;
-import org.verbena.spark.SparkShim;
+import org.verbena.spark.compat.SparkShim;
+import org.verbena.spark.read.SlabAccess;
 
 /** Loaded by name. */
 public class Shim35 implements SparkShim {
@@ -21,7 +21,7 @@ public class Shim35 implements SparkShim {
 
     @Override
     public IndexShuffleBlockResolver newResolver(SparkConf conf, IndexShuffleBlockResolver stock,
-            Supplier<ShuffleEngine> engine) {
+            Supplier<SlabAccess> engine) {
         return new Resolver35(conf, stock, engine);
     }
 

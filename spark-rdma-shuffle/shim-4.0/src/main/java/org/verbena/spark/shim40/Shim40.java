@@ -8,8 +8,8 @@ import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.scheduler.MapStatus$;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.storage.BlockManagerId;
-import org.verbena.spark.ShuffleEngine;
-import org.verbena.spark.SparkShim;
+import org.verbena.spark.compat.SparkShim;
+import org.verbena.spark.read.SlabAccess;
 
 /** As 3.5, with the sequences of Scala 2.13. Loaded by name. */
 public final class Shim40 implements SparkShim {
@@ -19,7 +19,7 @@ public final class Shim40 implements SparkShim {
 
     @Override
     public IndexShuffleBlockResolver newResolver(SparkConf conf, IndexShuffleBlockResolver stock,
-            Supplier<ShuffleEngine> engine) {
+            Supplier<SlabAccess> engine) {
         return new Resolver40(conf, stock, engine);
     }
 

@@ -10,7 +10,7 @@ import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.shuffle.ShuffleBlockInfo;
 import org.apache.spark.storage.BlockId;
-import org.verbena.spark.ShuffleEngine;
+import org.verbena.spark.read.SlabAccess;
 import org.verbena.spark.read.SlabBlocks;
 import org.verbena.spark.store.FileChecksum;
 import org.verbena.spark.store.Packing;
@@ -26,7 +26,7 @@ final class Resolver42 extends IndexShuffleBlockResolver implements ShuffleFiles
     private final SparkConf conf;
     private final Packing packing;
 
-    Resolver42(SparkConf conf, IndexShuffleBlockResolver stock, Supplier<ShuffleEngine> engine) {
+    Resolver42(SparkConf conf, IndexShuffleBlockResolver stock, Supplier<SlabAccess> engine) {
         super(conf, null, stock.taskIdMapsForShuffle());
         this.conf = conf;
         this.packing = Packing.of(conf);

@@ -10,8 +10,8 @@ import org.apache.spark.scheduler.MapStatus$;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.shuffle.checksum.RowBasedChecksum;
 import org.apache.spark.storage.BlockManagerId;
-import org.verbena.spark.ShuffleEngine;
-import org.verbena.spark.SparkShim;
+import org.verbena.spark.compat.SparkShim;
+import org.verbena.spark.read.SlabAccess;
 
 /** Loaded by name; the base of the 4.3 shim. */
 public class Shim42 implements SparkShim {
@@ -33,7 +33,7 @@ public class Shim42 implements SparkShim {
 
     @Override
     public IndexShuffleBlockResolver newResolver(SparkConf conf, IndexShuffleBlockResolver stock,
-            Supplier<ShuffleEngine> engine) {
+            Supplier<SlabAccess> engine) {
         return new Resolver42(conf, stock, engine);
     }
 

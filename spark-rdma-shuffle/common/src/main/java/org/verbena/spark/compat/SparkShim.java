@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The few calls whose signatures differ between Spark versions.
-package org.verbena.spark;
+package org.verbena.spark.compat;
 
 import java.util.Locale;
 import java.util.function.Supplier;
@@ -14,6 +14,7 @@ import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.ui.SparkUI;
 import org.apache.spark.ui.WebUITab;
 import org.verbena.spark.read.FetchClient;
+import org.verbena.spark.read.SlabAccess;
 import org.verbena.spark.read.VerbenaBlockTransferService;
 import org.verbena.spark.ui.VerbenaTab;
 import scala.Option;
@@ -42,7 +43,7 @@ public interface SparkShim {
      * @param engine gives the engine, or null while there is none
      */
     IndexShuffleBlockResolver newResolver(SparkConf conf, IndexShuffleBlockResolver stock,
-        Supplier<ShuffleEngine> engine);
+        Supplier<SlabAccess> engine);
 
     /** Makes a transfer service that fetches by the client where it can and hands the rest to inner. */
     default BlockTransferService newTransferService(BlockTransferService inner, FetchClient client) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings are checked, and errors say what would be right.
-package org.verbena.spark;
+package org.verbena.spark.settings;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings spark.verbena.* and their checks.
-package org.verbena.spark;
+package org.verbena.spark.settings;
 
 import static org.verbena.core.plugin.PluginSetting.SPARK_ALLOW_CLEARTEXT_DATA;
 import static org.verbena.core.plugin.PluginSetting.SPARK_CHUNK;
@@ -27,13 +27,16 @@ import scala.Tuple2;
 /** Immutable; a wrong key or value is an {@link IllegalArgumentException} that says what would be right. */
 public final class VerbenaConf {
     private static final Logger LOG = LoggerFactory.getLogger(VerbenaConf.class);
-    static final String PREFIX = Plugin.SPARK.prefix();
+    /** What all settings begin with. */
+    public static final String PREFIX = Plugin.SPARK.prefix();
     /** Set by the driver for the executors; not for users. */
-    static final String INTERNAL = PREFIX + "internal.";
+    public static final String INTERNAL = PREFIX + "internal.";
     /** Whether map tasks report sizes as if they had compressed; set by the driver. */
     public static final String PLAN_COMPRESSED = INTERNAL + "planCompressed";
     /** Whether map outputs are compressed on their way to disk; set by the driver. */
     public static final String PACK_FILES = INTERNAL + "packFiles";
+    /** Bytes: less memory for map outputs is not worth the overhead of slabs. */
+    public static final long LEAST_MEMORY = 8L << 20;
     private static final Pattern PORTS = Pattern.compile("([0-9]{1,5})(?:-([0-9]{1,5}))?");
     private static final int HIGHEST_PORT = 65535;
 
@@ -59,7 +62,7 @@ public final class VerbenaConf {
         core = table.core();
         enabled = table.bool(SPARK_ENABLED);
         memory = table.size(SPARK_MEMORY);
-        if (memory > 0 && memory < SlabBudget.LEAST) {
+        if (memory > 0 && memory < LEAST_MEMORY) {
             throw table.bad(SPARK_MEMORY, "at least 8m, or nothing for a share of the host's memory");
         }
         compress = table.choice(SPARK_COMPRESS);
@@ -96,12 +99,12 @@ public final class VerbenaConf {
      *
      * @throws IllegalArgumentException when it does not know a setting or cannot take its value
      */
-    void checkCore() {
+    public void checkCore() {
         CoreSettings.check(core, PREFIX, "transport", LOG::debug);
     }
 
     /** A text of the core's, with settings named as users write them. */
-    static String inUsersWords(String text) {
+    public static String inUsersWords(String text) {
         return CoreSettings.inUsersWords(text, PREFIX, "transport");
     }
 

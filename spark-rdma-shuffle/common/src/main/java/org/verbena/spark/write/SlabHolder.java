@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// A shuffle manager whose map outputs may be in slabs.
+package org.verbena.spark.write;
+
+import org.verbena.spark.store.SlabStore;
+
+/** Implemented by the plugin's shuffle manager, which {@link CombineOutput} finds in the SparkEnv. Thread safe. */
+public interface SlabHolder {
+    /** The slab store, made at the first call; null when map outputs are Spark's files. */
+    SlabStore slabs();
+}
