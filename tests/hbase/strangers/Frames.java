@@ -19,9 +19,9 @@ import org.apache.hbase.thirdparty.io.netty.channel.ChannelInboundHandlerAdapter
 import org.apache.hbase.thirdparty.io.netty.channel.EventLoopGroup;
 import org.apache.hbase.thirdparty.io.netty.util.ReferenceCountUtil;
 import org.verbena.core.plugin.LocalAddress;
-import org.verbena.hbase.CoreNode;
-import org.verbena.hbase.HBaseConf;
 import org.verbena.hbase.netty.VbnChannel;
+import org.verbena.hbase.node.CoreNode;
+import org.verbena.hbase.node.HBaseConf;
 
 /** Frames PORT COUNT SEED: so many conversations, each damaged in another way, over a channel of its own. */
 public final class Frames {

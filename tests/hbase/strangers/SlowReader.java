@@ -39,9 +39,9 @@ import org.apache.hbase.thirdparty.io.netty.channel.ChannelOption;
 import org.apache.hbase.thirdparty.io.netty.channel.SimpleChannelInboundHandler;
 import org.apache.hbase.thirdparty.io.netty.handler.codec.LengthFieldBasedFrameDecoder;
 import org.verbena.core.plugin.LocalAddress;
-import org.verbena.hbase.CoreNode;
-import org.verbena.hbase.HBaseConf;
 import org.verbena.hbase.netty.VbnChannel;
+import org.verbena.hbase.node.CoreNode;
+import org.verbena.hbase.node.HBaseConf;
 
 /**
  * SlowReader PORT COUNT: so many reads of a large value. Each line of standard input, "sent" or "read", is answered by a number: of

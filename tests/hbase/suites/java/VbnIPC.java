@@ -31,9 +31,9 @@ import org.junit.Test;
 import org.junit.runner.RunWith;
 import org.junit.runners.Parameterized;
 import org.junit.runners.Parameterized.Parameters;
-import org.verbena.hbase.CoreNode;
-import org.verbena.hbase.HBaseConf;
-import org.verbena.hbase.Reason;
+import org.verbena.hbase.node.CoreNode;
+import org.verbena.hbase.node.HBaseConf;
+import org.verbena.hbase.node.Reason;
 
 /**
  * HBase's own tests of RPC with our client, against our server over shared memory, our server over the core's TCP, and HBase's

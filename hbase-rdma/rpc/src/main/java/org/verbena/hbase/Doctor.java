@@ -26,6 +26,8 @@ import org.verbena.core.plugin.HostReport;
 import org.verbena.core.plugin.LocalAddress;
 import org.verbena.core.plugin.PluginSetting;
 import org.verbena.hbase.netty.VbnChannel;
+import org.verbena.hbase.node.CoreNode;
+import org.verbena.hbase.node.HBaseConf;
 
 /** Looks at this host with the site files of the class path, and at the servers that it is told or that the cluster has. */
 public final class Doctor {

@@ -10,6 +10,8 @@ import org.apache.hadoop.hbase.regionserver.RpcSchedulerFactory;
 import org.apache.hadoop.hbase.regionserver.SimpleRpcSchedulerFactory;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.verbena.hbase.node.CoreNode;
+import org.verbena.hbase.node.HBaseConf;
 
 /**
  * Makes HBase's own scheduler, before which short reads run on the event loop that has received them, by

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-/** HBase's RPC over the native core: settings, the loops of this JVM, the servers that it calls, counters. */
+/** Reads on event loops and the doctor; {@code node} below knows the settings and the servers that are called. */
 package org.verbena.hbase;

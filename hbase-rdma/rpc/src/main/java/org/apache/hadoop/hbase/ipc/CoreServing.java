@@ -24,11 +24,11 @@ import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnPeer;
 import org.verbena.core.plugin.LocalAddress;
-import org.verbena.hbase.CoreNode;
 import org.verbena.hbase.netty.VbnAddress;
 import org.verbena.hbase.netty.VbnChannel;
 import org.verbena.hbase.netty.VbnInvitations;
 import org.verbena.hbase.netty.VbnServerChannel;
+import org.verbena.hbase.node.CoreNode;
 
 /**
  * The second listener of an RPC server: channels of the core, each with the handlers that HBase gives to a TCP connection, in

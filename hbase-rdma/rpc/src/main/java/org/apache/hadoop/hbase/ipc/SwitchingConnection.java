@@ -5,9 +5,9 @@ import java.io.IOException;
 import java.util.function.Supplier;
 import org.apache.hadoop.hbase.exceptions.ConnectionClosedException;
 import org.verbena.core.plugin.PathCounts;
-import org.verbena.hbase.Reason;
-import org.verbena.hbase.ServerLink;
 import org.verbena.hbase.netty.VbnEventLoop;
+import org.verbena.hbase.node.Reason;
+import org.verbena.hbase.node.ServerLink;
 
 /**
  * Two connections to one server, HBase's own over TCP and HBase's own over the core's channels; each call takes the second when

@@ -14,8 +14,8 @@ import org.apache.hadoop.hbase.security.User;
 import org.apache.hbase.thirdparty.com.google.protobuf.BlockingRpcChannel;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.verbena.hbase.CoreNode;
-import org.verbena.hbase.HBaseConf;
+import org.verbena.hbase.node.CoreNode;
+import org.verbena.hbase.node.HBaseConf;
 
 /**
  * HBase's RPC client, whose calls go by the core to servers that have it, by {@code hbase.rpc.client.impl}. When it cannot, it

@@ -12,9 +12,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnException;
 import org.verbena.core.plugin.RepeatedStart;
-import org.verbena.hbase.CoreNode;
-import org.verbena.hbase.HBaseConf;
 import org.verbena.hbase.netty.VbnChannel;
+import org.verbena.hbase.node.CoreNode;
+import org.verbena.hbase.node.HBaseConf;
 
 /**
  * HBase's RPC server, which answers calls by the core beside those by TCP, by {@code hbase.rpc.server.impl}. When it cannot, it

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings verbena.* of an HBase configuration that concern HBase's RPC, checked.
-package org.verbena.hbase;
+package org.verbena.hbase.node;
 
 import static org.verbena.core.plugin.PluginSetting.HBASE_AUTH;
 import static org.verbena.core.plugin.PluginSetting.HBASE_CONNECT_WAIT_MS;

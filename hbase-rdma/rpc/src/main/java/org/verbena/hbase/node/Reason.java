@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.verbena.hbase;
+package org.verbena.hbase.node;
 
 /** Why a call went by TCP. */
 public enum Reason {

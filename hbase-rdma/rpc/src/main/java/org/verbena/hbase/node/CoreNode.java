@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The event loops of this JVM, for a set of settings.
-package org.verbena.hbase;
+package org.verbena.hbase.node;
 
 import java.io.IOException;
 import java.net.InetAddress;
@@ -60,7 +60,8 @@ public final class CoreNode {
         return NODES.computeIfAbsent(conf, CoreNode::new);
     }
 
-    HBaseConf conf() {
+    /** Returns the settings. */
+    public HBaseConf conf() {
         return conf;
     }
 
@@ -152,7 +153,7 @@ public final class CoreNode {
     }
 
     /** A read of this server's has run on an event loop. */
-    void countInlined() {
+    public void countInlined() {
         inlined.increment();
     }
 
