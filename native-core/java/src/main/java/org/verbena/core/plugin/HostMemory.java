@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.verbena.core.plugin;
 
+import com.sun.management.HotSpotDiagnosticMXBean;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,6 +24,13 @@ public final class HostMemory {
      */
     public static long besideHeap(long heap) {
         return JVM + heap / COLLECTOR_PART;
+    }
+
+    /** Returns the most bytes of direct memory: -XX:MaxDirectMemorySize, which is as large as the heap unless it is set. */
+    public static long direct() {
+        HotSpotDiagnosticMXBean jvm = ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
+        long set = jvm == null ? 0 : Long.parseLong(jvm.getVMOption("MaxDirectMemorySize").getValue());
+        return set > 0 ? set : Runtime.getRuntime().maxMemory();
     }
 
     /**

@@ -2,9 +2,7 @@
 // How much of the JVM's direct memory fetches and their answers may have.
 package org.verbena.spark.read;
 
-import com.sun.management.HotSpotDiagnosticMXBean;
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
 import java.util.concurrent.TimeUnit;
 import org.verbena.core.plugin.BoundedPool;
 import org.verbena.core.plugin.HostMemory;
@@ -25,26 +23,24 @@ public final class DirectMemory {
         this.bounds = bounds;
     }
 
-    /** -XX:MaxDirectMemorySize, which is as large as the heap unless it is set; less where container or host have less. */
+    /** The JVM's direct memory; less where container or host have less. */
     public static long limit() {
-        HotSpotDiagnosticMXBean jvm = ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
-        long set = jvm == null ? 0 : Long.parseLong(jvm.getVMOption("MaxDirectMemorySize").getValue());
         try {
-            return limit(set, Runtime.getRuntime().maxMemory(), HostMemory.bytes());
+            return limit(HostMemory.direct(), Runtime.getRuntime().maxMemory(), HostMemory.bytes());
         } catch (IOException e) {
-            return limit(set, Runtime.getRuntime().maxMemory(), Long.MAX_VALUE);
+            return limit(HostMemory.direct(), Runtime.getRuntime().maxMemory(), Long.MAX_VALUE);
         }
     }
 
     /**
      * The same for a JVM.
      *
-     * @param set -XX:MaxDirectMemorySize, 0 where it is not set
+     * @param direct most bytes of its direct memory
      * @param heap most bytes of its heap
      * @param memory of its container or host
      */
-    static long limit(long set, long heap, long memory) {
-        return Math.min(set > 0 ? set : heap, Math.max(LEAST_LIMIT, memory - heap));
+    static long limit(long direct, long heap, long memory) {
+        return Math.min(direct, Math.max(LEAST_LIMIT, memory - heap));
     }
 
     /** Keeps what is given back, since its memory is counted for it alone. */
