@@ -21,7 +21,8 @@ import org.apache.hadoop.security.AccessControlException;
 import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
 import org.verbena.core.plugin.PluginSetting;
-import org.verbena.hadoop.hdfs.tier.TierConf;
+import org.verbena.hadoop.hdfs.settings.HdfsConf;
+import org.verbena.hadoop.hdfs.settings.TierConf;
 
 /** Every wait has a limit: a NameNode that does not answer is one line. */
 public final class ClusterCheck {

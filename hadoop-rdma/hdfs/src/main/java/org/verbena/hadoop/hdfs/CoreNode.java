@@ -21,7 +21,10 @@ import org.verbena.core.plugin.ClusterKey;
 import org.verbena.core.plugin.FailedStart;
 import org.verbena.core.plugin.PluginLog;
 import org.verbena.core.plugin.RefusalLog;
+import org.verbena.core.plugin.StreamBudget;
+import org.verbena.core.stream.StreamLimits;
 import org.verbena.core.stream.VbnStreams;
+import org.verbena.hadoop.hdfs.settings.HdfsConf;
 
 /**
  * Hadoop makes socket factories without number and closes none of them, so this hangs off a static table. The native core
@@ -37,6 +40,11 @@ final class CoreNode {
     private static final int HOOK_PRIORITY = 5;
     private static final int PROCESSORS = 4;
     private static final int MOST_ENGINES = 4;
+    /** A packet of Hadoop, 64 KiB with checksums and header, is one message. */
+    private static final int PIECE = 80 << 10;
+    /** What one stream may have at most. */
+    private static final StreamLimits LIMITS = new StreamLimits(StreamLimits.DEFAULT.window(), PIECE,
+        StreamLimits.DEFAULT.streamsPerPeer(), StreamLimits.DEFAULT.kept());
 
     private final HdfsConf conf;
     private final Tally tally = new Tally();
@@ -122,7 +130,7 @@ final class CoreNode {
             if (context == null) {
                 context = open(local);
             }
-            VbnStreams made = new VbnStreams(context.shareEngine(name), Hello.MESSAGES, StreamBudget.LIMITS,
+            VbnStreams made = new VbnStreams(context.shareEngine(name), Hello.MESSAGES, LIMITS,
                 StreamBudget.shared());
             tally.add(made);
             return made;

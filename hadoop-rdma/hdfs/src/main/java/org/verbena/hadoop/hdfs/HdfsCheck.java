@@ -12,8 +12,9 @@ import org.apache.hadoop.conf.Configuration;
 import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
 import org.verbena.core.plugin.PluginSetting;
-import org.verbena.hadoop.hdfs.tier.PrivateFolder;
-import org.verbena.hadoop.hdfs.tier.TierConf;
+import org.verbena.hadoop.hdfs.memory.PrivateFolder;
+import org.verbena.hadoop.hdfs.settings.HdfsConf;
+import org.verbena.hadoop.hdfs.settings.TierConf;
 
 /** Looks with the code that clients and DataNodes run. */
 public final class HdfsCheck {

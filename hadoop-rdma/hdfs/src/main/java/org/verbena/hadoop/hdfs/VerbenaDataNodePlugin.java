@@ -25,8 +25,10 @@ import org.verbena.core.greeting.Greeter;
 import org.verbena.core.plugin.LocalAddress;
 import org.verbena.core.plugin.PluginSetting;
 import org.verbena.core.plugin.RepeatedStart;
-import org.verbena.hadoop.hdfs.tier.MemoryLedger;
-import org.verbena.hadoop.hdfs.tier.TierConf;
+import org.verbena.core.plugin.StreamBudget;
+import org.verbena.hadoop.hdfs.memory.MemoryLedger;
+import org.verbena.hadoop.hdfs.settings.HdfsConf;
+import org.verbena.hadoop.hdfs.settings.TierConf;
 import org.verbena.hadoop.hdfs.tier.VerbenaDatasetFactory;
 
 /**
@@ -102,9 +104,7 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
         DefaultMetricsSystem.instance().register(METRICS, "HDFS data by the native core", this);
         LOG.info("Verbena 0.1.0 serves blocks of {} by {}, greeting at port {}, {}{}", shown, node.carriers(), port,
             conf.openToAll() ? "open to all (verbena.hdfs.auth=none)" : "with the key of " + conf.keyFile(), hops);
-        LOG.info("Verbena: streams hold at most {} MiB outside the heap, for bytes that wait to be sent or read: the least of a "
-            + "quarter of what container or host have beside the JVM, and half of its direct memory",
-            StreamBudget.shared().bound() >> 20);
+        LOG.info("Verbena: {}", StreamBudget.words());
     }
 
     /** Of a DataNode that listens on all addresses, which is Hadoop's default: the one by which the NameNode knows it. */

@@ -14,6 +14,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.net.StandardSocketFactory;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.verbena.hadoop.hdfs.settings.HdfsConf;
 
 /**
  * Makes the sockets of HDFS clients, by {@code hadoop.rpc.socket.factory.class.ClientProtocol} in core-site.xml. A wrong

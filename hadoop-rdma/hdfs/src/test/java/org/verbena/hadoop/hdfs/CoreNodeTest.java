@@ -23,6 +23,7 @@ import org.verbena.core.greeting.Greeter;
 import org.verbena.core.stream.BlockingStream;
 import org.verbena.core.stream.VbnStream;
 import org.verbena.core.stream.VbnStreams;
+import org.verbena.hadoop.hdfs.settings.HdfsConf;
 import org.verbena.hadoop.net.CoreSocketChannel;
 
 /** A DataNode on a host with many processors has several engines for the streams that others open. */

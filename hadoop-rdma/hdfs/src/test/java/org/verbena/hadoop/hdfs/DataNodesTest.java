@@ -12,6 +12,7 @@ import java.net.Socket;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.jupiter.api.Test;
 import org.verbena.core.plugin.Remotes;
+import org.verbena.hadoop.hdfs.settings.HdfsConf;
 
 /** Who does not answer is not waited for until the question for a greeting fails: then something would be known of it. */
 class DataNodesTest {

@@ -25,6 +25,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.verbena.core.greeting.Greeter;
+import org.verbena.hadoop.hdfs.settings.HdfsConf;
 
 /** What comes from the network or from files, also mutated. */
 class DecoderTest {

@@ -25,6 +25,7 @@ import org.verbena.core.greeting.Greeter;
 import org.verbena.core.plugin.Remote;
 import org.verbena.core.stream.StreamLimits;
 import org.verbena.core.stream.VbnStreams;
+import org.verbena.hadoop.hdfs.settings.HdfsConf;
 import org.verbena.hadoop.net.CoreSocketChannel;
 
 /** A DataNode that restarts while nobody reads or writes there is no failure: the next connection goes by the core. */

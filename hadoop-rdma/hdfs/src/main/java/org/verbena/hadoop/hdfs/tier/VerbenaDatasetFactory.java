@@ -11,6 +11,8 @@ import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsDatasetSpi;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.impl.FsDatasetFactory;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.verbena.hadoop.hdfs.memory.MemoryTier;
+import org.verbena.hadoop.hdfs.settings.TierConf;
 
 /** The DataNode's part of the tiers, by {@code dfs.datanode.fsdataset.factory}. Without the mode it gives Hadoop's own. */
 public final class VerbenaDatasetFactory extends FsDatasetSpi.Factory<FsDatasetSpi<?>> {

@@ -15,6 +15,8 @@ import org.apache.hadoop.hdfs.server.blockmanagement.PlacementBridge;
 import org.apache.hadoop.net.Node;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.verbena.hadoop.hdfs.memory.ReplicaPlan;
+import org.verbena.hadoop.hdfs.settings.TierConf;
 
 /**
  * The NameNode's part of the tiers, by {@code dfs.block.replicator.classname}: asks for one replica in memory, one on a

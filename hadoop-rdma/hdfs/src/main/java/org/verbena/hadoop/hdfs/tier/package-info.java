@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Tiers of storage on a DataNode, and which replicas go where: {@code verbena.hdfs.mode=hhh}. */
+/** The classes that settings name for {@code verbena.hdfs.mode=hhh}, which replicas go where. */
 package org.verbena.hadoop.hdfs.tier;

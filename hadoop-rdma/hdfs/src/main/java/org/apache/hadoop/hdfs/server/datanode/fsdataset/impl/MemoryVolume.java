@@ -11,7 +11,7 @@ import org.apache.hadoop.hdfs.server.datanode.FileIoProvider;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInPipeline;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.util.DiskChecker.DiskOutOfSpaceException;
-import org.verbena.hadoop.hdfs.tier.MemoryLedger;
+import org.verbena.hadoop.hdfs.memory.MemoryLedger;
 
 /** A volume in tmpfs whose replicas never take more than a ledger's limit; all else is Hadoop's volume. */
 final class MemoryVolume extends FsVolumeImpl {

@@ -24,8 +24,8 @@ import org.apache.hadoop.hdfs.server.protocol.NamespaceInfo;
 import org.apache.hadoop.util.DiskChecker.DiskOutOfSpaceException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.verbena.hadoop.hdfs.tier.MemoryLedger;
-import org.verbena.hadoop.hdfs.tier.MemoryTier;
+import org.verbena.hadoop.hdfs.memory.MemoryLedger;
+import org.verbena.hadoop.hdfs.memory.MemoryTier;
 
 /**
  * Hadoop's replicas with one more volume, in memory, and with a slower tier in place of a full one. The NameNode hears of the

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings of the tiers.
-package org.verbena.hadoop.hdfs.tier;
+package org.verbena.hadoop.hdfs.settings;
 
 import org.apache.hadoop.conf.Configuration;
 import org.verbena.core.plugin.PluginSetting;
 import org.verbena.core.plugin.SettingTable;
-import org.verbena.hadoop.hdfs.HdfsConf;
 
 /**
  * Immutable.

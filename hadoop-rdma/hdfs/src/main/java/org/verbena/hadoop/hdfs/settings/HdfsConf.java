@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings verbena.* of a Hadoop configuration that concern HDFS, checked.
-package org.verbena.hadoop.hdfs;
+package org.verbena.hadoop.hdfs.settings;
 
 import static org.verbena.core.plugin.PluginSetting.HDFS_AUTH;
 import static org.verbena.core.plugin.PluginSetting.HDFS_CONNECT_WAIT_MS;
@@ -27,7 +27,7 @@ import org.verbena.core.plugin.SettingTable;
  * @param openToAll whether connections need no key
  * @param portOffset the greeting's port less the data port
  * @param connectWaitMillis how long connections wait for the core before they go by TCP ({@link Attempt})
- * @param tcpIsHadoops whether connections are Hadoop's own where the core has nothing but TCP ({@link PlainTcp})
+ * @param tcpIsHadoops whether connections are Hadoop's own where the core has nothing but TCP
  * @param core settings of the core
  */
 public record HdfsConf(boolean enabled, String keyFile, boolean openToAll, int portOffset, long connectWaitMillis,
@@ -35,14 +35,14 @@ public record HdfsConf(boolean enabled, String keyFile, boolean openToAll, int p
     /** What all settings begin with. */
     public static final String PREFIX = Plugin.HDFS.prefix();
     /** Which address the core's TCP listens on, without what settings of the core begin with. */
-    static final String INTERFACE = "tl.tcp.interface";
+    public static final String INTERFACE = "tl.tcp.interface";
 
     /**
      * Reads a configuration.
      *
      * @throws IllegalArgumentException when a setting is wrong; the text names it and what would be right
      */
-    static HdfsConf of(Configuration conf) {
+    public static HdfsConf of(Configuration conf) {
         SettingTable table = table(conf);
         return new HdfsConf(table.bool(HDFS_ENABLED), table.text(HDFS_KEY_FILE), table.choice(HDFS_AUTH).equals("none"),
             (int) table.number(HDFS_PORT_OFFSET), table.number(HDFS_CONNECT_WAIT_MS),
@@ -63,7 +63,7 @@ public record HdfsConf(boolean enabled, String keyFile, boolean openToAll, int p
     }
 
     /** The cluster's key. */
-    ClusterKey key() {
+    public ClusterKey key() {
         return new ClusterKey(PREFIX + "hdfs.", keyFile, openToAll);
     }
 
@@ -72,7 +72,7 @@ public record HdfsConf(boolean enabled, String keyFile, boolean openToAll, int p
      *
      * @throws IOException when there is no key, with the cure
      */
-    VbnConfig coreConfig() throws IOException, GeneralSecurityException {
+    public VbnConfig coreConfig() throws IOException, GeneralSecurityException {
         VbnConfig config = key().config("verbena hadoop 1");
         config.set("progress.spin", "0"); // who waits are many threads of many processes: they have better uses for a processor
         core.forEach(config::set);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How large a memory tier is made, and what is said about it.
-package org.verbena.hadoop.hdfs.tier;
+package org.verbena.hadoop.hdfs.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;

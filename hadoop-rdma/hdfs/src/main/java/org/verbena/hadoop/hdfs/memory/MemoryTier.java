@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.verbena.hadoop.hdfs.tier;
+package org.verbena.hadoop.hdfs.memory;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -15,7 +15,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.plugin.HostMemory;
 import org.verbena.core.plugin.PluginSetting;
-import org.verbena.hadoop.hdfs.StreamBudget;
+import org.verbena.core.plugin.StreamBudget;
+import org.verbena.hadoop.hdfs.settings.TierConf;
 
 /**
  * A DataNode's tier of memory: its folder, its size and what is said about both. Its storage type is NVDIMM: RAM_DISK is for
@@ -23,7 +24,7 @@ import org.verbena.hadoop.hdfs.StreamBudget;
  */
 public final class MemoryTier {
     /** The storage type; Hadoop has it since 3.4. */
-    static final String TYPE = "NVDIMM";
+    public static final String TYPE = "NVDIMM";
     private static final Logger LOG = LoggerFactory.getLogger(MemoryTier.class);
 
     private final TierConf settings;
@@ -34,7 +35,7 @@ public final class MemoryTier {
     private MemoryLedger ledger;
 
     /** For a DataNode's configuration. */
-    MemoryTier(Configuration conf, TierConf settings) {
+    public MemoryTier(Configuration conf, TierConf settings) {
         this.settings = settings;
         block = conf.getLongBytes("dfs.blocksize", 128L << 20);
     }

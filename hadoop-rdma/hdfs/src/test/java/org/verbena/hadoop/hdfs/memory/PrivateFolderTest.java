@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folders of the memory tier that were there before the DataNode.
-package org.verbena.hadoop.hdfs.tier;
+package org.verbena.hadoop.hdfs.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
@@ -17,6 +17,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.verbena.hadoop.hdfs.settings.TierConf;
 
 class PrivateFolderTest {
     private static final String NODE = "1b2c";

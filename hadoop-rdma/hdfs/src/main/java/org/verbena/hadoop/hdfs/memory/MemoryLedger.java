@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.verbena.hadoop.hdfs.tier;
+package org.verbena.hadoop.hdfs.memory;
 
 import java.io.IOException;
 import java.nio.file.FileVisitResult;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The books of a memory tier against its files.
-package org.verbena.hadoop.hdfs.tier;
+package org.verbena.hadoop.hdfs.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;

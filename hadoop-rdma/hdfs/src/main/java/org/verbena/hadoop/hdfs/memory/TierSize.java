@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How large a DataNode's memory tier is.
-package org.verbena.hadoop.hdfs.tier;
+package org.verbena.hadoop.hdfs.memory;
 
 import java.nio.file.Path;
 import org.verbena.core.plugin.HostMemory;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A folder that nobody else can have prepared.
-package org.verbena.hadoop.hdfs.tier;
+package org.verbena.hadoop.hdfs.memory;
 
 import com.sun.security.auth.module.UnixSystem;
 import java.io.IOException;
