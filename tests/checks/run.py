@@ -110,6 +110,7 @@ CHECKS = {
     "includes": lambda root: includes.check(root, tree.files(root)),
     "layers": lambda root: run_script(root, "check_layers.py"),
     "circles": lambda root: run_script(root, "check_circles.py"),
+    "java-circles": lambda root: run_script(root, "check_java_circles.py"),
     "budgets": lambda root: run_script(root, "check_budgets.py", *tree.files(root)),
     "settings": lambda root: run_script(root, "check_settings.py"),
     "settings-page": check_settings_page,
