@@ -24,6 +24,7 @@ import org.verbena.core.VbnContext;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnStatus;
+import org.verbena.core.plugin.BufferBudget;
 import org.verbena.core.stream.StreamLimits;
 import org.verbena.core.stream.VbnStreams;
 
@@ -45,8 +46,15 @@ public final class VbnEventLoop extends SingleThreadEventLoop {
     private static final long DELIVER_NANOS = 10_000_000;
     private static final long WAIT_NANOS = 1_000_000_000;
 
+    /** The bounds of the streams of a loop. memory: null where each loop has its own. */
+    record Streams(StreamLimits limits, BufferBudget memory) {
+        private VbnStreams on(VbnEngine engine) {
+            return memory == null ? new VbnStreams(engine, MESSAGE, limits) : new VbnStreams(engine, MESSAGE, limits, memory);
+        }
+    }
+
     private final VbnContext context;
-    private final StreamLimits limits;
+    private final Streams bounds;
     private final boolean shared;
     /** Netty's queue of tasks: any thread looks whether it is empty, which hasTasks() does not allow. */
     private final Queue<Runnable> brought;
@@ -59,16 +67,16 @@ public final class VbnEventLoop extends SingleThreadEventLoop {
     /** Channels are left to be looked at, after the last turn. */
     private volatile boolean left;
 
-    VbnEventLoop(VbnEventLoopGroup parent, Executor executor, VbnContext context, StreamLimits limits, boolean shared) {
-        this(parent, executor, context, limits, shared, PlatformDependent.newMpscQueue(), PlatformDependent.newMpscQueue());
+    VbnEventLoop(VbnEventLoopGroup parent, Executor executor, VbnContext context, Streams bounds, boolean shared) {
+        this(parent, executor, context, bounds, shared, PlatformDependent.newMpscQueue(), PlatformDependent.newMpscQueue());
     }
 
-    private VbnEventLoop(VbnEventLoopGroup parent, Executor executor, VbnContext context, StreamLimits limits, boolean shared,
+    private VbnEventLoop(VbnEventLoopGroup parent, Executor executor, VbnContext context, Streams bounds, boolean shared,
             Queue<Runnable> queue, Queue<Runnable> last) {
         super(parent, executor, false, queue, last, RejectedExecutionHandlers.reject());
         brought = queue;
         this.context = context;
-        this.limits = limits;
+        this.bounds = bounds;
         this.shared = shared;
     }
 
@@ -179,7 +187,7 @@ public final class VbnEventLoop extends SingleThreadEventLoop {
             String name = Thread.currentThread().getName();
             VbnEngine made = shared ? context.attachSharedEngine(name, new Work()) : context.attachEngine(name);
             boolean entered = made.enter();
-            streams = new VbnStreams(made, MESSAGE, limits);
+            streams = bounds.on(made);
             engine = made;
             if (entered) {
                 made.leave();

@@ -20,6 +20,7 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.verbena.core.VbnContext;
+import org.verbena.core.plugin.BufferBudget;
 import org.verbena.core.stream.StreamLimits;
 
 /**
@@ -58,7 +59,23 @@ public final class VbnEventLoopGroup extends MultithreadEventLoopGroup {
      */
     public VbnEventLoopGroup(VbnContext context, int loops, ThreadFactory threads, StreamLimits limits,
             boolean shared) {
-        super(loops == 0 ? defaultLoops() : loops, threads, context, limits, shared);
+        this(context, loops, threads, limits, null, shared);
+    }
+
+    /**
+     * Starts the loops, whose channels share memory with each other and with other groups.
+     *
+     * @param context settings, key and transports; stays the caller's
+     * @param loops how many; 0: half of the processors, at least one and at most four
+     * @param threads makes the loops' threads
+     * @param limits bounds of the streams, one per channel
+     * @param memory budget of the bytes that wait to be sent or read, outside the heap; null: the limits of each stream bound them
+     * @param shared other threads may drive the loops, too ({@link VbnEventLoop#enter})
+     * @throws IllegalStateException when an engine cannot be made; the cause says why
+     */
+    public VbnEventLoopGroup(VbnContext context, int loops, ThreadFactory threads, StreamLimits limits, BufferBudget memory,
+            boolean shared) {
+        super(loops == 0 ? defaultLoops() : loops, threads, context, new VbnEventLoop.Streams(limits, memory), shared);
     }
 
     private static int defaultLoops() {
@@ -67,7 +84,8 @@ public final class VbnEventLoopGroup extends MultithreadEventLoopGroup {
 
     @Override
     protected EventLoop newChild(java.util.concurrent.Executor executor, Object... args) throws Exception {
-        VbnEventLoop loop = new VbnEventLoop(this, executor, (VbnContext) args[0], (StreamLimits) args[1], (boolean) args[2]);
+        VbnEventLoop loop = new VbnEventLoop(this, executor, (VbnContext) args[0], (VbnEventLoop.Streams) args[1],
+            (boolean) args[2]);
         loop.awaitOpen();
         return loop;
     }

@@ -18,6 +18,7 @@ import java.io.IOException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -26,6 +27,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.verbena.core.plugin.BufferBudget;
 
 /** Amounts, back-pressure and the ends of channels. */
 @ExtendWith(TestWatch.class)
@@ -49,6 +51,34 @@ class FlowTest {
             sink.awaitReceived(100L * MIB);
             Rig.get(channel.close());
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"self,shm", "tcp", "self,shm" + Rig.SHARED})
+    void channels_with_little_memory_for_all_get_their_bytes(String transports) throws Exception {
+        byte[] piece = Rig.pattern(MIB, 3);
+        BufferBudget memory = new BufferBudget(MIB, 0, 0);
+        try (Rig rig = new Rig(transports, memory)) {
+            Channel server = rig.bind(VbnAddress.local(0), Echo::new);
+            List<Sink> sinks = new ArrayList<>();
+            List<VbnChannel> channels = new ArrayList<>();
+            for (int i = 0; i < 4; i++) {
+                sinks.add(new Sink(piece));
+                channels.add(rig.connect(server.localAddress(), sinks.get(i)));
+            }
+            assertTrue(memory.reserved() > MIB, "more than all have, for the leasts alone");
+            for (int i = 0; i < 4; i++) {
+                channels.forEach(channel -> channel.writeAndFlush(Unpooled.wrappedBuffer(piece)));
+            }
+            for (Sink sink : sinks) {
+                sink.awaitReceived(4L * MIB);
+            }
+            for (VbnChannel channel : channels) {
+                Rig.get(channel.close());
+            }
+        }
+        assertEquals(0, memory.used());
+        assertEquals(0, memory.reserved());
     }
 
     @ParameterizedTest

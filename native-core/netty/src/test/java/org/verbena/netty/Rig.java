@@ -26,6 +26,7 @@ import java.util.function.Supplier;
 import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnContext;
 import org.verbena.core.VbnException;
+import org.verbena.core.plugin.BufferBudget;
 import org.verbena.core.stream.StreamLimits;
 
 /** A server's and a client's event loops in one JVM, ended with a check for leaks; waits with time-outs. */
@@ -42,14 +43,19 @@ final class Rig implements AutoCloseable {
     final VbnEventLoopGroup clients;
 
     Rig(String transports) throws VbnException {
-        Leaks.watch();
-        context = context(transports);
-        servers = group(transports, 2);
-        clients = group(transports, 1);
+        this(transports, null);
     }
 
-    private VbnEventLoopGroup group(String transports, int loops) {
-        return new VbnEventLoopGroup(context, loops, new DefaultThreadFactory("verbena-netty"), StreamLimits.DEFAULT,
+    /** memory: budget of all channels; null: none. */
+    Rig(String transports, BufferBudget memory) throws VbnException {
+        Leaks.watch();
+        context = context(transports);
+        servers = group(transports, 2, memory);
+        clients = group(transports, 1, memory);
+    }
+
+    private VbnEventLoopGroup group(String transports, int loops, BufferBudget memory) {
+        return new VbnEventLoopGroup(context, loops, new DefaultThreadFactory("verbena-netty"), StreamLimits.DEFAULT, memory,
             transports.endsWith(SHARED));
     }
 
