@@ -23,6 +23,7 @@ import org.verbena.core.plugin.PathCounts;
 import org.verbena.core.plugin.PluginLog;
 import org.verbena.core.plugin.RefusalLog;
 import org.verbena.core.plugin.Remotes;
+import org.verbena.core.plugin.StreamBudget;
 import org.verbena.core.stream.StreamLimits;
 import org.verbena.hbase.netty.VbnEventLoopGroup;
 
@@ -113,7 +114,7 @@ public final class CoreNode {
         context = VbnContext.open(config);
         try {
             group = new VbnEventLoopGroup(context, conf.loops(), new DefaultThreadFactory("verbena-hbase", true),
-                StreamLimits.DEFAULT, true);
+                StreamLimits.DEFAULT, StreamBudget.shared(), true);
         } catch (RuntimeException e) {
             context.close();
             throw e;

@@ -12,6 +12,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnException;
 import org.verbena.core.plugin.RepeatedStart;
+import org.verbena.core.plugin.StreamBudget;
 import org.verbena.hbase.netty.VbnChannel;
 import org.verbena.hbase.node.CoreNode;
 import org.verbena.hbase.node.HBaseConf;
@@ -76,6 +77,7 @@ public class VbnRpcServer extends NettyRpcServer {
         }
         LOG.info("Verbena 0.1.0 answers calls of {} at {} by {}, {}", name, getListenerAddress(), carriers(node),
             settings.key().openToAll() ? "open to all (verbena.hbase.auth=none)" : "with the key of " + settings.key().file());
+        LOG.info("Verbena: {}", StreamBudget.words());
     }
 
     private static String carriers(CoreNode node) {
