@@ -9,7 +9,6 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
@@ -17,20 +16,13 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.verbena.core.Fixture;
-import org.verbena.core.VbnContext;
-import org.verbena.core.VbnEngine;
-import org.verbena.core.VbnPeer;
 
 /** Streams whose bytes lie in memory that the writer lends the reader; the test reads at the other side. */
 class StreamLendTest {
-    private static final int SERVICE = 5;
     private static final int SLOTS = LentMemory.BYTES / LentMemory.SLOT;
 
     private final Fixture fixture = new Fixture();
-    private final List<CompletableFuture<VbnStream>> accepted = new ArrayList<>();
-    private VbnStreams out;
-    private VbnStreams in;
-    private VbnPeer peer;
+    private StreamEnds ends;
 
     @BeforeEach
     void start() throws Exception {
@@ -38,20 +30,12 @@ class StreamLendTest {
     }
 
     private void begin(String transports) throws Exception {
-        VbnContext there = fixture.context(transports);
-        VbnContext here = fixture.context(transports);
-        VbnEngine reader = there.shareEngine("reader");
-        VbnEngine writer = here.shareEngine("writer");
-        in = new VbnStreams(reader, StreamServer.MESSAGE, StreamLimits.DEFAULT);
-        out = new VbnStreams(writer, StreamServer.MESSAGE, StreamLimits.DEFAULT);
-        in.serve(SERVICE, (stream, hello) -> accepted.get(Byte.toUnsignedInt(hello.get())).complete(stream));
-        peer = writer.connect(reader.address(), null);
+        ends = StreamEnds.of(fixture.context(transports).shareEngine("reader"), fixture.context(transports).shareEngine("writer"));
     }
 
     @AfterEach
     void stop() {
-        out.close();
-        in.close();
+        ends.close();
         fixture.close();
     }
 
@@ -65,18 +49,16 @@ class StreamLendTest {
     }
 
     private Pair open() throws Exception {
-        accepted.add(new CompletableFuture<>());
-        int number = accepted.size() - 1;
-        BlockingStream writer = new BlockingStream(out.open(peer, SERVICE, new byte[] {(byte) number}));
+        BlockingStream writer = new BlockingStream(ends.open());
         writer.awaitAccepted(20_000);
-        BlockingStream reader = new BlockingStream(Fixture.get(accepted.get(number)));
+        BlockingStream reader = new BlockingStream(ends.accepted());
         reader.readTimeout(20_000);
         writer.writeTimeout(20_000);
         return new Pair(writer, reader);
     }
 
     private long lent() {
-        return out.counters().get("stream.lent_bytes");
+        return ends.out.counters().get("stream.lent_bytes");
     }
 
     /** Writes until bytes go by lent memory: the first are pulled, while the reader maps it. */
@@ -147,8 +129,8 @@ class StreamLendTest {
             pair.writer.endOutput();
             assertEquals(ByteBuffer.wrap(all), Fixture.get(reading));
         }
-        assertTrue(lent() - before > 1_000_000, out.counters().toString());
-        assertEquals(0, in.counters().get("stream.violations"));
+        assertTrue(lent() - before > 1_000_000, ends.out.counters().toString());
+        assertEquals(0, ends.in.counters().get("stream.violations"));
         expectAllFree();
     }
 
@@ -171,7 +153,7 @@ class StreamLendTest {
             }
         }
         expectAllFree();
-        assertEquals(0, in.counters().get("stream.violations") + out.counters().get("stream.violations"));
+        assertEquals(0, ends.violations());
     }
 
     @Test

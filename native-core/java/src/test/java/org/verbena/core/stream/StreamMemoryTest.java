@@ -10,7 +10,6 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -18,7 +17,6 @@ import org.verbena.core.Fixture;
 import org.verbena.core.VbnContext;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
-import org.verbena.core.VbnPeer;
 import org.verbena.core.plugin.BufferBudget;
 
 /** Many streams that stand still, whose windows together are far larger than the memory for them: bytes are counted, no time. */
@@ -27,7 +25,6 @@ class StreamMemoryTest {
     private static final long MIB = 1 << 20;
     private static final long BOUND = 32 * MIB;
     private static final StreamLimits LIMITS = new StreamLimits(1 << 20, 80 << 10, 4096, 0);
-    private static final int SERVICE = 1;
     private static final int LONG = 4 << 20;
     /** In place of a length: small and large pieces by turns. */
     private static final int PACKETS = 0;
@@ -37,14 +34,11 @@ class StreamMemoryTest {
     private final Fixture fixture = new Fixture();
     private BufferBudget writing = budget();
     private final BufferBudget reading = budget();
-    private final AtomicReference<CompletableFuture<VbnStream>> accepted = new AtomicReference<>();
     private VbnEngine reader;
     private boolean attached;
     private StreamLimits readers = LIMITS;
     private StreamLimits writers = LIMITS;
-    private VbnStreams out;
-    private VbnStreams in;
-    private VbnPeer peer;
+    private StreamEnds ends;
 
     private static BufferBudget budget() {
         return new BufferBudget(BOUND, BOUND / 4, BOUND / 4);
@@ -56,16 +50,13 @@ class StreamMemoryTest {
         VbnContext there = fixture.context(transports);
         reader = attached ? there.attachEngine("reader") : there.shareEngine("reader");
         VbnEngine writer = fixture.context(transports).shareEngine("writer");
-        in = new VbnStreams(reader, StreamServer.MESSAGE, readers, reading);
-        out = new VbnStreams(writer, StreamServer.MESSAGE, writers, writing);
-        in.serve(SERVICE, (stream, hello) -> accepted.get().complete(stream));
-        peer = writer.connect(reader.address(), null);
+        ends = new StreamEnds(new VbnStreams(reader, StreamServer.MESSAGE, readers, reading),
+            new VbnStreams(writer, StreamServer.MESSAGE, writers, writing));
     }
 
     @AfterEach
     void stop() {
-        out.close();
-        in.close();
+        ends.close();
         fixture.close();
     }
 
@@ -96,10 +87,9 @@ class StreamMemoryTest {
     }
 
     private Pair open() throws Exception {
-        accepted.set(new CompletableFuture<>());
-        VbnStream writer = out.open(peer, SERVICE, new byte[0]);
-        turnUntil(() -> accepted.get().isDone() && writer.isAccepted());
-        return new Pair(writer, Fixture.get(accepted.get()));
+        VbnStream writer = ends.open();
+        turnUntil(writer::isAccepted);
+        return new Pair(writer, ends.accepted());
     }
 
     /** Drives the reader's engine, if that is this thread's to do. */
@@ -158,7 +148,7 @@ class StreamMemoryTest {
         }
         all.forEach(Pair::close);
         Fixture.await("all memory is back", () -> writing.used() + reading.used() == 0);
-        assertEquals(0, in.counters().get("stream.violations") + out.counters().get("stream.violations"));
+        assertEquals(0, ends.violations());
     }
 
     private void expectAnotherGoesOn() throws Exception {
@@ -255,7 +245,7 @@ class StreamMemoryTest {
         Pair pair = open();
         long one = reading.reserved() + writing.reserved();
         for (int i = 0; i < MANY; i++) {
-            try (VbnStream second = out.open(peer, SERVICE, new byte[0])) {
+            try (VbnStream second = ends.out.open(ends.peer, StreamEnds.SERVICE, new byte[0])) {
                 Fixture.await("a refusal", second::isRefused);
             }
         }
