@@ -264,67 +264,14 @@ def docs(rows):
 
 JAVA_BODY = """
     private final String key;
-    private final String type;
-    private final String defaultValue;
-    private final String range;
-    private final String help;
 
-    VbnSetting(String key, String type, String defaultValue, String range, String help) {
+    VbnSetting(String key) {
         this.key = key;
-        this.type = type;
-        this.defaultValue = defaultValue;
-        this.range = range;
-        this.help = help;
     }
 
     /** Dotted key, as the core names it. */
     public String key() {
         return key;
-    }
-
-    /** Environment variable. */
-    public String env() {
-        return "VBN_" + name();
-    }
-
-    /** Key in a Spark configuration. */
-    public String sparkKey() {
-        return "spark.verbena.core." + key;
-    }
-
-    /** Key in a Hadoop configuration. */
-    public String hadoopKey() {
-        return "verbena.core." + key;
-    }
-
-    /** One of bool, int, size, time, enum, string. */
-    public String type() {
-        return type;
-    }
-
-    /** Default as text, in the form that {@code VbnConfig.set} accepts. */
-    public String defaultValue() {
-        return defaultValue;
-    }
-
-    /** Allowed values of an enum, or the bounds of a number as "min .. max"; empty when there are none. */
-    public String range() {
-        return range;
-    }
-
-    /** One sentence on what the setting does. */
-    public String help() {
-        return help;
-    }
-
-    /** The setting with this dotted key, or null when there is none. */
-    public static VbnSetting ofKey(String key) {
-        for (VbnSetting setting : values()) {
-            if (setting.key.equals(key)) {
-                return setting;
-            }
-        }
-        return null;
     }
 }
 """
@@ -335,10 +282,8 @@ def java(rows):
            f"/** All settings of the native core. {GENERATED} */", "public enum VbnSetting {"]
     items = []
     for row in rows:
-        arguments = [row["key"], row["type"], row["default"], bounds_text(row), row["help"]]
         doc = row["help"].replace("&", "&amp;").replace("<", "&lt;").replace("*/", "* /")
-        head, last = ", ".join(quote(a) for a in arguments[:-1]), quote(arguments[-1])
-        items.append(f"    /** {doc} */\n    {row['name'].upper()}({head},\n        {last})")
+        items.append(f"    /** {doc} */\n    {row['name'].upper()}({quote(row['key'])})")
     return "\n".join(out) + "\n" + ",\n".join(items) + ";\n" + JAVA_BODY
 
 

@@ -47,7 +47,7 @@ class Generator(ToolTest):
         self.assertIn("int64_t a_b;", header)
         self.assertIn("SETTING_C_D_X_Y = 0, SETTING_C_D_Z = 1", header)
         self.assertIn("#define SETTINGS_COUNT 2", header)
-        self.assertIn('A_B("a.b", "int", "1", "0 .. 9"', (self.root / "Out.java").read_text())
+        self.assertIn('/** Help: with, marks. */\n    A_B("a.b"),', (self.root / "Out.java").read_text())
         self.assertIn("Help: with, marks.", (self.root / "out.md").read_text())
 
     def test_refuses_tables_that_break_a_rule(self):

@@ -36,11 +36,6 @@ public final class VbnException extends IOException {
         this.text = text;
     }
 
-    /** Returns the {@code VBN_ERR_*} value, negative. */
-    public int status() {
-        return status.code();
-    }
-
     /** Returns the kind of failure. */
     public VbnStatus kind() {
         return status;

@@ -60,11 +60,6 @@ public final class BlockingStream implements ByteChannel {
         readTimeoutMillis = millis;
     }
 
-    /** Returns how long a read waits, in milliseconds; 0: for ever. */
-    public long readTimeout() {
-        return readTimeoutMillis;
-    }
-
     /**
      * Sets how long a write waits for space in the other side's window.
      *

@@ -59,10 +59,6 @@ final class FetchRequest {
         return names.length;
     }
 
-    String[] names() {
-        return names;
-    }
-
     String name(int block) {
         return names[block];
     }
