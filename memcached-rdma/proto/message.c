@@ -95,18 +95,18 @@ bool message_to_request(const message_request_t *message, const char *key, size_
     request->kind = kinds[message->op];
     request->key = (text_t){.at = key, .length = message->key_bytes};
     request->client_flags = message->client_flags;
-    request->exptime = meta->ttl = meta->vivify = message->exptime;
+    request->exptime = message->exptime;
     request->decrement = (message->flags & MESSAGE_DECREMENT) != 0;
     request->mode = (put_mode_t)message->mode;
     request->value_bytes = message->op == MESSAGE_PUT ? bytes : 0;
     meta->value = true;
-    meta->has_ttl = (message->flags & MESSAGE_HAS_TTL) != 0;
-    meta->has_compare = (message->flags & MESSAGE_HAS_COMPARE) != 0;
-    meta->has_vivify = (message->flags & MESSAGE_HAS_INITIAL) != 0;
-    meta->compare = meta->has_compare ? message->number : 0;
-    meta->delta = message->number;
-    meta->initial = message->initial;
-    if (request->mode == PUT_CAS && !meta->has_compare)
+    meta->ttl = (meta_seconds_t){message->exptime, (message->flags & MESSAGE_HAS_TTL) != 0};
+    meta->vivify = (meta_seconds_t){message->exptime, (message->flags & MESSAGE_HAS_INITIAL) != 0};
+    meta->compare.given = (message->flags & MESSAGE_HAS_COMPARE) != 0;
+    meta->compare.value = meta->compare.given ? message->number : 0;
+    meta->delta.value = message->number;
+    meta->initial.value = message->initial;
+    if (request->mode == PUT_CAS && !meta->compare.given)
         return false;
     bool takes_data = message->op == MESSAGE_PUT || list;
     bool has_key = !list && message->op != MESSAGE_NOOP;

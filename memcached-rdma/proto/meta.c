@@ -8,7 +8,6 @@
 #include "util/number.h"
 
 #define BAD_FORMAT "CLIENT_ERROR bad command line format"
-#define BAD_TOKEN "CLIENT_ERROR bad token in command line format"
 #define WORDS_ALLOWED 19u /* of a line, as memcached counts them */
 
 static void fail(request_t *request, const char *error)
@@ -70,82 +69,66 @@ size_t base64_encode(const char *bytes, size_t length, char *text)
 
 /* ------------------------------------------------------------------------------------------ flags */
 
-static const char *take_seconds(text_t token, int32_t *seconds_p, bool *has_p)
+/* How a token is kept, for each kind of flags.def. NULL, or the error. */
+
+static const char *take_seconds(text_t token, meta_seconds_t *seconds, const char *wrong)
 {
     int64_t value;
     if (!number_i64(token.at, token.length, &value))
-        return BAD_TOKEN;
-    *seconds_p = (int32_t)value; /* as memcached: the low 32 bits */
-    *has_p = true;
+        return wrong;
+    *seconds = (meta_seconds_t){.value = (int32_t)value, .given = true}; /* as memcached: the low 32 bits */
     return NULL;
 }
 
-static const char *take_number(text_t token, uint64_t *value_p, const char *error)
+static const char *take_number(text_t token, meta_number_t *number, const char *wrong)
 {
-    return number_u64(token.at, token.length, value_p) ? NULL : error;
+    number->given = number_u64(token.at, token.length, &number->value);
+    return number->given ? NULL : wrong;
 }
 
-static const char *decode_key(request_t *request)
+static const char *take_mode(text_t token, char *mode, const char *wrong)
+{
+    if (token.length != 1)
+        return wrong;
+    *mode = *token.at;
+    return NULL;
+}
+
+static const char *take_key(request_t *request, bool *binary, const char *wrong)
 {
     meta_t *meta = &request->meta;
     size_t length = base64_decode(request->key.at, request->key.length, meta->key, sizeof(meta->key));
     if (length == 0)
-        return "CLIENT_ERROR error decoding key";
+        return wrong;
     request->key = (text_t){.at = meta->key, .length = length};
-    meta->binary = true;
+    *binary = true;
     return NULL;
 }
 
-static const char *take_compare(meta_t *meta, text_t token)
+/* As memcached, which looks at it behind all other flags. */
+static const char *take_opaque(request_t *request, text_t token, const char *wrong)
 {
-    meta->has_compare = true;
-    return take_number(token, &meta->compare, BAD_TOKEN);
-}
-
-static const char *take_client_flags(request_t *request, text_t token)
-{
-    uint64_t flags = 0;
-    const char *error = take_number(token, &flags, BAD_FORMAT);
-    request->client_flags = (uint32_t)flags;
-    return error;
-}
-
-static const char *take_mode(meta_t *meta, text_t token)
-{
-    if (token.length != 1)
-        return "CLIENT_ERROR incorrect length for M token";
-    meta->mode = *token.at;
+    if (token.length > OPAQUE_MAX)
+        request->error = wrong;
     return NULL;
 }
 
-/* What one flag says; NULL, or the error. */
-static const char *take_flag(request_t *request, char name, text_t token)
+#define TAKE_KEY(member, wrong) take_key(request, &meta->member, wrong)
+#define TAKE_SWITCH(member, wrong) (meta->member = true, NULL)
+#define TAKE_ASKS(member, wrong) NULL
+#define TAKE_UNUSED(member, wrong) NULL
+#define TAKE_SECONDS(member, wrong) take_seconds(token, &meta->member, wrong)
+#define TAKE_NUMBER(member, wrong) take_number(token, &meta->member, wrong)
+#define TAKE_MODE(member, wrong) take_mode(token, &meta->member, wrong)
+#define TAKE_OPAQUE(member, wrong) take_opaque(request, token, wrong)
+
+static const char *take_flag(request_t *request, char letter, text_t token)
 {
     meta_t *meta = &request->meta;
-    switch (name) {
-    case 'b': return decode_key(request);
-    case 'N': return take_seconds(token, &meta->vivify, &meta->has_vivify);
-    case 'T': return take_seconds(token, &meta->ttl, &meta->has_ttl);
-    case 'R': return take_seconds(token, &meta->recache, &meta->has_recache);
-    case 'D': return take_number(token, &meta->delta, "CLIENT_ERROR invalid numeric delta value");
-    case 'J': return take_number(token, &meta->initial, "CLIENT_ERROR invalid numeric initial value");
-    case 'C': return take_compare(meta, token);
-    case 'F': return take_client_flags(request, token);
-    case 'M': return take_mode(meta, token);
-    case 'I': meta->stale = true; return NULL;
-    case 'v': meta->value = true; return NULL;
-    case 'q': meta->quiet = true; return NULL;
-    case 'u': meta->no_update = true; return NULL;
-    case 'O':
-    case 'P':
-    case 'L':
-    case 'k':
-    case 's':
-    case 't':
-    case 'c':
-    case 'f':
-    case 'h':
-    case 'l': return NULL;
+    switch (letter) {
+#define META_FLAG(letter, commands, kind, member, wrong, field, meaning)                                               \
+    case letter: return TAKE_##kind(member, "CLIENT_ERROR " wrong);
+#include "proto/flags.def"
     default: return "CLIENT_ERROR invalid flag";
     }
 }
@@ -181,14 +164,6 @@ static bool split_flags(request_t *request, text_t *rest, unsigned words_before)
     }
 }
 
-static const char *check_opaque(const meta_t *meta)
-{
-    for (unsigned i = 0; i < meta->count; i++)
-        if (meta->flags[i].name == 'O' && meta->flags[i].token.length > OPAQUE_MAX)
-            return "CLIENT_ERROR opaque token too long";
-    return NULL;
-}
-
 /* --------------------------------------------------------------------------------------- commands */
 
 static void fail_flags(request_t *request, const char *error)
@@ -215,7 +190,7 @@ static void check_mode(request_t *request)
         if (strchr("ID+-", mode) == NULL)
             fail(request, "CLIENT_ERROR invalid mode for ma M token");
     }
-    if (request->kind == REQUEST_META_PUT && meta->has_compare &&
+    if (request->kind == REQUEST_META_PUT && meta->compare.given &&
         (request->mode == PUT_SET || request->mode == PUT_REPLACE))
         request->mode = PUT_CAS;
 }
@@ -225,7 +200,7 @@ static void parse_debug(request_t *request, text_t rest)
 {
     text_t flag = text_word(&rest);
     if (request->key.length == 0 || request->key.length > KEY_MAX ||
-        (text_is(flag, "b") && decode_key(request) != NULL))
+        (text_is(flag, "b") && take_key(request, &request->meta.binary, "") != NULL))
         fail(request, BAD_FORMAT);
 }
 
@@ -245,7 +220,7 @@ void meta_parse(request_t *request)
     text_t rest = request->rest;
     bool puts = request->kind == REQUEST_META_PUT;
     memset(meta, 0, sizeof(*meta));
-    meta->delta = 1;
+    meta->delta.value = 1;
     meta->shown_key = request->key = text_word(&rest);
     if (request->kind == REQUEST_META_DEBUG) {
         parse_debug(request, rest);
@@ -265,11 +240,11 @@ void meta_parse(request_t *request)
         fail_flags(request, error);
         return;
     }
-    error = check_opaque(meta);
-    if (error != NULL) {
+    if (request->error != NULL) { /* of take_opaque */
         request->swallow = puts;
-        fail(request, error);
+        request->kind = REQUEST_ERROR;
         return;
     }
+    request->client_flags = (uint32_t)meta->client_flags.value;
     check_mode(request);
 }

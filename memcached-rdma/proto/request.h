@@ -49,16 +49,27 @@ typedef struct meta_flag {
     text_t token; /* what follows the name */
 } meta_flag_t;
 
+/* Tokens of flags. */
+typedef struct meta_number {
+    uint64_t value;
+    bool given;
+} meta_number_t;
+
+typedef struct meta_seconds {
+    int32_t value; /* as the client wrote it */
+    bool given;
+} meta_seconds_t;
+
+/* The members from `binary` on keep the flags of flags.def. */
 typedef struct meta {
     meta_flag_t flags[META_FLAGS_MAX]; /* in the order of the request: answers follow it */
     unsigned count;
-    char key[KEY_MAX];                           /* the decoded key of flag b; the request's key points here then */
-    text_t shown_key;                            /* as the client wrote it */
-    bool binary, value, quiet, no_update, stale; /* flags b v q u I */
-    bool has_compare, has_ttl, has_vivify, has_recache;
-    uint64_t compare, initial, delta;
-    int32_t ttl, vivify, recache; /* seconds, as the client wrote them */
-    char mode;                    /* flag M, 0: none */
+    char key[KEY_MAX]; /* the decoded key of flag b; the request's key points here then */
+    text_t shown_key;  /* as the client wrote it */
+    bool binary, value, quiet, no_update, stale;
+    char mode; /* 0: none */
+    meta_number_t compare, initial, delta, client_flags;
+    meta_seconds_t ttl, vivify, recache;
 } meta_t;
 
 typedef struct request {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * exec_meta.c - the meta commands on the store. Answers carry their flags in the order of the request. */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,87 +8,133 @@
 #include "server/exec.h"
 #include "server/perform.h"
 
-/* What an answer's flags are filled from. */
+/* What the fields of an answer are filled from. */
 typedef struct shown {
+    const request_t *request;
     const store_hit_t *hit; /* of mg */
     uint64_t cas;
     uint32_t expiry, now;
     uint32_t touched, vivified; /* what flags T (of mg) and N (of a new item) set, from where they stand on */
     bool created;
-    bool has_cas, has_ttl; /* the command returns flags c, t */
+    bool item; /* there is one, which fields can be filled from */
 } shown_t;
 
-static void add_flag(reply_t *reply, char name, uint64_t number)
+static void add_text(reply_t *reply, char letter, text_t text)
 {
-    char head[2] = {' ', name};
-    reply_bytes(reply, head, 2);
-    reply_number(reply, number);
-}
-
-static void add_ttl(reply_t *reply, uint32_t expiry, uint32_t now)
-{
-    if (expiry == 0)
-        reply_bytes(reply, " t-1", 4);
-    else
-        add_flag(reply, 't', (uint32_t)(expiry - now));
-}
-
-static void add_text(reply_t *reply, char name, text_t text)
-{
-    char head[2] = {' ', name};
+    char head[2] = {' ', letter};
     reply_bytes(reply, head, 2);
     reply_bytes(reply, text.at, text.length);
 }
 
-/* Flags that only an item can fill. */
-static void add_hit_flag(reply_t *reply, char name, const store_hit_t *hit)
+static void add_number(reply_t *reply, char letter, uint64_t number)
 {
-    switch (name) {
-    case 's': add_flag(reply, name, hit->value_bytes); break;
-    case 'f': add_flag(reply, name, hit->client_flags); break;
-    case 'l': add_flag(reply, name, hit->now - hit->access); break;
-    case 'h': add_flag(reply, name, hit->fetched); break;
-    default: break;
-    }
+    add_text(reply, letter, (text_t){0});
+    reply_number(reply, number);
+}
+
+/* ----------------------------------------------------------------------- the fields of flags.def */
+
+static void add_nothing(reply_t *reply, shown_t *shown, const meta_flag_t *flag)
+{
+    (void)reply;
+    (void)shown;
+    (void)flag;
+}
+
+static void add_opaque(reply_t *reply, shown_t *shown, const meta_flag_t *flag)
+{
+    (void)shown;
+    add_text(reply, flag->name, flag->token);
 }
 
 /* The key as the client gave it, or, of an item, as it was stored. */
-static void add_key(reply_t *reply, const request_t *request, const store_hit_t *hit)
+static void add_key(reply_t *reply, shown_t *shown, const meta_flag_t *flag)
 {
     char encoded[BASE64_KEY_MAX];
-    text_t key = request->meta.shown_key;
-    bool binary = hit == NULL ? request->meta.binary : hit->binary_key;
+    const store_hit_t *hit = shown->hit;
+    text_t key = shown->request->meta.shown_key;
+    bool binary = hit == NULL ? shown->request->meta.binary : hit->binary_key;
     if (hit != NULL)
         key = (text_t){.at = hit->key, .length = hit->key_bytes};
     if (hit != NULL && binary)
         key = (text_t){.at = encoded, .length = base64_encode(hit->key, hit->key_bytes, encoded)};
-    add_text(reply, 'k', key);
+    add_text(reply, flag->name, key);
     if (binary)
         reply_bytes(reply, " b", 2);
 }
 
-static void add_flags(reply_t *reply, const request_t *request, const shown_t *shown)
+static void add_cas(reply_t *reply, shown_t *shown, const meta_flag_t *flag)
 {
-    uint32_t expiry = shown->expiry;
+    if (shown->item)
+        add_number(reply, flag->name, shown->cas);
+}
+
+static void add_ttl(reply_t *reply, shown_t *shown, const meta_flag_t *flag)
+{
+    if (shown->item && shown->expiry == 0)
+        reply_bytes(reply, " t-1", 4);
+    else if (shown->item)
+        add_number(reply, flag->name, (uint32_t)(shown->expiry - shown->now));
+}
+
+static void add_size(reply_t *reply, shown_t *shown, const meta_flag_t *flag)
+{
+    if (shown->hit != NULL)
+        add_number(reply, flag->name, shown->hit->value_bytes);
+}
+
+static void add_client_flags(reply_t *reply, shown_t *shown, const meta_flag_t *flag)
+{
+    if (shown->hit != NULL)
+        add_number(reply, flag->name, shown->hit->client_flags);
+}
+
+static void add_access(reply_t *reply, shown_t *shown, const meta_flag_t *flag)
+{
+    if (shown->hit != NULL)
+        add_number(reply, flag->name, shown->hit->now - shown->hit->access);
+}
+
+static void add_fetched(reply_t *reply, shown_t *shown, const meta_flag_t *flag)
+{
+    if (shown->hit != NULL)
+        add_number(reply, flag->name, shown->hit->fetched);
+}
+
+/* T and N add nothing; a flag t behind them shows the new expiry. */
+static void add_touched(reply_t *reply, shown_t *shown, const meta_flag_t *flag)
+{
+    (void)reply;
+    (void)flag;
+    shown->expiry = shown->hit != NULL ? shown->touched : shown->expiry;
+}
+
+static void add_vivified(reply_t *reply, shown_t *shown, const meta_flag_t *flag)
+{
+    (void)reply;
+    (void)flag;
+    shown->expiry = shown->created ? shown->vivified : shown->expiry;
+}
+
+typedef struct field {
+    unsigned commands;
+    void (*add)(reply_t *reply, shown_t *shown, const meta_flag_t *flag);
+} field_t;
+
+/* By the letter of the flag. */
+static const field_t fields[UCHAR_MAX + 1] = {
+#define META_FLAG(letter, commands, token, member, wrong, field, meaning) [letter] = {commands, add_##field},
+#include "proto/flags.def"
+};
+
+static void add_fields(reply_t *reply, const request_t *request, shown_t shown)
+{
+    shown.request = request;
     for (unsigned i = 0; i < request->meta.count; i++) {
         const meta_flag_t *flag = &request->meta.flags[i];
-        switch (flag->name) {
-        case 'O': add_text(reply, 'O', flag->token); break;
-        case 'k': add_key(reply, request, shown->hit); break;
-        case 'c':
-            if (shown->has_cas)
-                add_flag(reply, 'c', shown->cas);
-            break;
-        case 't':
-            if (shown->has_ttl)
-                add_ttl(reply, expiry, shown->now);
-            break;
-        case 'T': expiry = shown->hit != NULL ? shown->touched : expiry; break;
-        case 'N': expiry = shown->created ? shown->vivified : expiry; break;
-        default:
-            if (shown->hit != NULL)
-                add_hit_flag(reply, flag->name, shown->hit);
-        }
+        const field_t *field = &fields[(unsigned char)flag->name];
+        if ((field->commands & META_COMMAND(request->kind)) != 0)
+            field->add(reply, &shown, flag);
     }
 }
 
@@ -96,12 +143,11 @@ static uint64_t shown_cas(const exec_t *exec, uint64_t cas)
     return exec->server->settings.cas ? cas : 0;
 }
 
-/* An answer of a code and the flags that do not need an item. */
-static void answer_code(exec_t *exec, const request_t *request, const char *code, const shown_t *shown)
+/* An answer of a code and its fields. */
+static void answer_code(exec_t *exec, const request_t *request, const char *code, shown_t shown)
 {
-    static const shown_t none;
     reply_string(exec->reply, code);
-    add_flags(exec->reply, request, shown == NULL ? &none : shown);
+    add_fields(exec->reply, request, shown);
     reply_bytes(exec->reply, "\r\n", 2);
 }
 
@@ -125,12 +171,11 @@ static void show_hit(void *arg, const store_hit_t *hit)
                      .touched = visit->touched,
                      .vivified = visit->vivified,
                      .created = hit->created,
-                     .has_cas = true,
-                     .has_ttl = true};
+                     .item = true};
     reply_string(reply, visit->request->meta.value ? "VA " : "HD");
     if (visit->request->meta.value)
         reply_number(reply, hit->value_bytes);
-    add_flags(reply, visit->request, &shown);
+    add_fields(reply, visit->request, shown);
     if (hit->won_before)
         reply_bytes(reply, " Z", 2);
     if (hit->stale)
@@ -150,7 +195,7 @@ static void meta_get(exec_t *exec, const request_t *request)
     if (status == STORE_NO_MEMORY)
         reply_line(exec->reply, "SERVER_ERROR out of memory writing get response");
     else if (status != STORE_OK && !request->meta.quiet)
-        answer_code(exec, request, "EN", NULL);
+        answer_code(exec, request, "EN", (shown_t){0});
 }
 
 static void show_debug(void *arg, const store_hit_t *hit)
@@ -187,19 +232,19 @@ static const char *code_of(store_status_t status)
 
 void exec_meta_stored(exec_t *exec, const request_t *request, store_status_t status, uint64_t cas)
 {
-    shown_t shown = {.cas = shown_cas(exec, cas), .has_cas = true};
+    shown_t shown = {.cas = shown_cas(exec, cas), .item = true};
     count(&exec->counters->cmd_meta, 1);
     if (status == STORE_NO_MEMORY)
         reply_line(exec->reply, "SERVER_ERROR out of memory storing object");
     else if (status != STORE_OK || !request->meta.quiet)
-        answer_code(exec, request, code_of(status), &shown);
+        answer_code(exec, request, code_of(status), shown);
 }
 
 static void meta_delete(exec_t *exec, const request_t *request)
 {
     store_status_t status = perform_delete(exec->server, request);
     if (status != STORE_OK || !request->meta.quiet)
-        answer_code(exec, request, code_of(status), NULL);
+        answer_code(exec, request, code_of(status), (shown_t){0});
 }
 
 static void show_number(exec_t *exec, const request_t *request, const store_number_t *number)
@@ -207,18 +252,17 @@ static void show_number(exec_t *exec, const request_t *request, const store_numb
     char digits[24];
     shown_t shown = {.cas = shown_cas(exec, number->cas),
                      .now = number->now,
-                     .has_cas = true,
-                     .has_ttl = true,
+                     .item = true,
                      .created = number->created,
                      .vivified = number->expiry,
                      .expiry = number->created ? 0 : number->expiry};
     int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number->value);
     if (!request->meta.value) {
-        answer_code(exec, request, "HD", &shown);
+        answer_code(exec, request, "HD", shown);
         return;
     }
     reply_format(exec->reply, "VA %d", length);
-    add_flags(exec->reply, request, &shown);
+    add_fields(exec->reply, request, shown);
     reply_bytes(exec->reply, "\r\n", 2);
     reply_line(exec->reply, digits);
 }
@@ -232,7 +276,7 @@ static void meta_delta(exec_t *exec, const request_t *request)
     else if (status == STORE_NO_MEMORY)
         reply_line(exec->reply, "SERVER_ERROR out of memory");
     else if (status != STORE_OK)
-        answer_code(exec, request, code_of(status), NULL);
+        answer_code(exec, request, code_of(status), (shown_t){0});
     else if (!request->meta.quiet || number.created)
         show_number(exec, request, &number);
 }

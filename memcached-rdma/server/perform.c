@@ -25,23 +25,23 @@ perform_expiry_t perform_expiry(const server_t *server, const request_t *request
         expiry.touch = request->touch ? clock_expiry(server, request->exptime) : 0;
         return expiry;
     }
-    expiry.touch = clock_expiry(server, request->meta.ttl);
-    expiry.vivify = clock_expiry(server, request->meta.vivify);
+    expiry.touch = clock_expiry(server, request->meta.ttl.value);
+    expiry.vivify = clock_expiry(server, request->meta.vivify.value);
     return expiry;
 }
 
 static store_get_t meta_get(const server_t *server, const meta_t *meta, perform_expiry_t expiry)
 {
-    return (store_get_t){.touch = meta->has_ttl,
-                         .vivify = meta->has_vivify,
-                         .recache = meta->has_recache,
+    return (store_get_t){.touch = meta->ttl.given,
+                         .vivify = meta->vivify.given,
+                         .recache = meta->recache.given,
                          .quiet = meta->no_update,
                          .meta = true,
                          .binary_key = meta->binary,
                          .expiry = expiry.touch,
-                         .vivify_expiry = meta->has_ttl && before_ttl(meta, 'N') ? expiry.touch : expiry.vivify,
+                         .vivify_expiry = meta->ttl.given && before_ttl(meta, 'N') ? expiry.touch : expiry.vivify,
                          .recache_touched = !before_ttl(meta, 'R'),
-                         .recache_before = clock_expiry(server, meta->recache)};
+                         .recache_before = clock_expiry(server, meta->recache.value)};
 }
 
 store_status_t perform_get(const server_t *server, const request_t *request, perform_expiry_t expiry, text_t key,
@@ -64,7 +64,7 @@ store_status_t perform_touch(const server_t *server, const request_t *request)
 store_status_t perform_begin(const server_t *server, const request_t *request, store_draft_t *draft)
 {
     bool meta = request->kind == REQUEST_META_PUT;
-    int32_t exptime = meta ? request->meta.ttl : request->exptime;
+    int32_t exptime = meta ? request->meta.ttl.value : request->exptime;
     store_status_t status = store_begin(server->store, perform_key(request->key), request->value_bytes,
                                         clock_expiry(server, exptime), draft);
     if (status != STORE_OK)
@@ -95,7 +95,7 @@ store_status_t perform_commit(const request_t *request, store_draft_t *draft, ui
     bool meta = request->kind == REQUEST_META_PUT;
     store_put_t put = {.mode = store_mode(request->mode),
                        .client_flags = request->client_flags,
-                       .compare = meta ? request->meta.compare : request->number,
+                       .compare = meta ? request->meta.compare.value : request->number,
                        .invalidate = meta && request->meta.stale,
                        .binary_key = meta && request->meta.binary};
     return store_commit(draft, &put, cas_p);
@@ -108,11 +108,11 @@ store_status_t perform_delete(const server_t *server, const request_t *request)
     const meta_t *meta = &request->meta;
     if (request->kind != REQUEST_META_DELETE)
         return store_delete(server->store, perform_key(request->key), NULL);
-    store_delete_t how = {.has_compare = meta->has_compare,
-                          .compare = meta->compare,
+    store_delete_t how = {.has_compare = meta->compare.given,
+                          .compare = meta->compare.value,
                           .stale = meta->stale,
-                          .has_expiry = meta->has_ttl,
-                          .expiry = clock_expiry(server, meta->ttl)};
+                          .has_expiry = meta->ttl.given,
+                          .expiry = clock_expiry(server, meta->ttl.value)};
     return store_delete(server->store, perform_key(request->key), &how);
 }
 
@@ -122,14 +122,14 @@ store_status_t perform_delta(const server_t *server, const request_t *request, s
     store_delta_t how = {.decrement = request->decrement, .delta = request->number};
     if (request->kind == REQUEST_META_DELTA)
         how = (store_delta_t){.decrement = request->decrement,
-                              .has_compare = meta->has_compare,
-                              .compare = meta->compare,
-                              .delta = meta->delta,
-                              .initial = meta->initial,
-                              .touch = meta->has_ttl,
-                              .expiry = clock_expiry(server, meta->ttl),
-                              .vivify = meta->has_vivify,
-                              .vivify_expiry = clock_expiry(server, meta->vivify),
+                              .has_compare = meta->compare.given,
+                              .compare = meta->compare.value,
+                              .delta = meta->delta.value,
+                              .initial = meta->initial.value,
+                              .touch = meta->ttl.given,
+                              .expiry = clock_expiry(server, meta->ttl.value),
+                              .vivify = meta->vivify.given,
+                              .vivify_expiry = clock_expiry(server, meta->vivify.value),
                               .binary_key = meta->binary};
     return store_delta(server->store, perform_key(request->key), &how, number);
 }

@@ -98,9 +98,9 @@ TEST(MetaTest, FlagsComeInTheirOrderWithTheirTokens)
     ASSERT_EQ(meta.count, 5u);
     EXPECT_EQ(meta.flags[2].name, 'O');
     EXPECT_EQ(std::string(meta.flags[2].token.at, meta.flags[2].token.length), "12");
-    EXPECT_TRUE(meta.value && meta.has_ttl && meta.has_recache);
-    EXPECT_EQ(meta.ttl, 30);
-    EXPECT_EQ(meta.recache, -5);
+    EXPECT_TRUE(meta.value && meta.ttl.given && meta.recache.given);
+    EXPECT_EQ(meta.ttl.value, 30);
+    EXPECT_EQ(meta.recache.value, -5);
 }
 
 TEST(MetaTest, AKeyInBase64IsDecoded)
