@@ -99,6 +99,13 @@ def check_plugin_settings(root):
     return [] if result.returncode == 0 else (result.stdout + result.stderr).splitlines()
 
 
+def check_memcached_flags(root):
+    """The page of memcached has the table of flags that parser and answers use."""
+    result = subprocess.run([sys.executable, root / "memcached-rdma/tools/gen_flags.py", root, "--check"],
+                            capture_output=True, text=True)
+    return [] if result.returncode == 0 else (result.stdout + result.stderr).splitlines()
+
+
 CHECKS = {
     "top-level": check_top_level,
     "licences": check_spdx,
@@ -115,6 +122,7 @@ CHECKS = {
     "settings": lambda root: run_script(root, "check_settings.py"),
     "settings-page": check_settings_page,
     "plugin-settings": check_plugin_settings,
+    "memcached-flags": check_memcached_flags,
     "lost-peers": lambda root: run_script(root, "check_peer_lost.py"),
 }
 

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every row of memcached-rdma/proto/flags.def with every meta command: on which it acts, and that Debian's memcached gives the same
+answers."""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import shared
+from test_differential import CAS, LOOSE, TTL, Names, ttl_class
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "memcached-rdma/tools"))
+import gen_flags  # noqa: E402  (needs the path above)
+
+KEY, DECODED = b"a2V5", b"key"
+CLEAR = b"delete %s\r\ndelete %s\r\n" % (KEY, DECODED)
+STORED = CLEAR + b"set %s 3 0 2\r\n10\r\n" % KEY * 3 # three times: flag C has a smaller CAS id then
+STATES = {"absent": CLEAR, "present": STORED, "read": STORED + b"mg %s\r\n" % KEY, "stale": STORED + b"md %s I\r\n" % KEY,
+          "expires": CLEAR + b"ms %s 2 T900\r\n10\r\n" % KEY}
+TOKENS = {"SECONDS": b"1000", "NUMBER": b"1", "OPAQUE": b"text", "UNUSED": b"text"}
+OWN = {("J", "ma"): b"7", ("D", "ma"): b"5", ("F", "ms"): b"9", ("M", "ms"): b"E", ("M", "ma"): b"D"}
+BESIDE = (b"", b"v t", b"C1", b"N300", b"I", b"q") # other flags of the same command
+TIMES = re.compile(rb" la=\d+")
+DIFFERS = {("T", "ma")} # docs/memcached.md, "Differences from memcached"
+
+
+def token(flag, command):
+    return OWN.get((flag.letter, command), TOKENS.get(flag.token, b"S" if flag.token == "MODE" else b""))
+
+
+def line(command, flags):
+    value = b"\r\n25" if command == "ms" else b""
+    return b"%s %s%s %s%s\r\n" % (command.encode(), KEY, b" 2" if command == "ms" else b"", flags, value)
+
+
+def conversations(command, flag=b""):
+    """(state, flags beside, bytes) for each: the command in a state of the item, and a look at what it has left."""
+    look = b"mg %s s f h v\r\nmg %s t u\r\nget %s\r\nmn\r\n" % (KEY, KEY, DECODED)
+    for state, before in STATES.items():
+        for beside in BESIDE if command != "me" else (b"",):
+            if not flag or flag[:1] not in [other[:1] for other in beside.split()]:
+                yield (state, beside), before + b"mn\r\n" + line(command, beside + b" " + flag) + look
+
+
+def answers(server, asked):
+    """What the server answers to each conversation, by its state and flags."""
+    pieces = server.ask(b"".join(data for _, data in asked)).split(b"MN\r\n")
+    assert len(pieces) == 2 * len(asked) + 1, f"{len(pieces)} answers to {len(asked)} conversations"
+    return {name: piece for (name, _), piece in zip(asked, pieces[1::2])}
+
+
+def same_ids(answer):
+    """With CAS ids by their order, and times to live as some seconds more or less."""
+    return TTL.sub(ttl_class, CAS.sub(Names().replace, TIMES.sub(b"", answer)))
+
+
+class FlagsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.flags = gen_flags.load(ROOT)
+        cls.stock, cls.ours = shared.Server(stock=True), shared.Server()
+
+    @classmethod
+    def tearDownClass(cls):
+        for server in (cls.stock, cls.ours):
+            server.stop()
+
+    def test_each_acts_on_the_commands_of_its_row_and_on_no_other(self):
+        for command in gen_flags.COMMANDS.values():
+            plain = answers(self.ours, list(conversations(command)))
+            for flag in self.flags:
+                asked = list(conversations(command, flag.letter.encode() + token(flag, command)))
+                changed = [name for name, answer in answers(self.ours, asked).items()
+                           if same_ids(answer) != same_ids(plain[name])]
+                with self.subTest(flag=flag.letter, command=command, changed=changed):
+                    self.assertEqual(bool(changed), command in flag.commands)
+
+    def test_each_gets_the_answers_of_memcached_from_every_command(self):
+        for command in gen_flags.COMMANDS.values():
+            for flag in self.flags:
+                if (flag.letter, command) in DIFFERS:
+                    continue
+                asked = list(conversations(command, flag.letter.encode() + token(flag, command)))
+                stock, ours = (answers(server, asked) for server in (self.stock, self.ours))
+                for name, answer in stock.items():
+                    with self.subTest(flag=flag.letter, command=command, state=name):
+                        self.assertEqual(*(LOOSE.sub(b"", same_ids(text)) for text in (ours[name], answer)))
+
+    def test_a_wrong_token_is_answered_by_the_text_of_its_row(self):
+        for flag in self.flags:
+            wrong = {"SECONDS": b"x", "NUMBER": b"x", "MODE": b"xx", "OPAQUE": b"x" * 32}.get(flag.token)
+            if wrong is not None:
+                stock, ours = (server.ask(b"mg %s %s\r\n" % (KEY, flag.letter.encode() + wrong))
+                               for server in (self.stock, self.ours))
+                self.assertEqual((ours, stock), (f"CLIENT_ERROR {flag.wrong}\r\n".encode(),) * 2)
+
+
+class PageTest(unittest.TestCase):
+    def test_a_page_with_another_table_is_an_error_that_names_the_command(self):
+        with tempfile.TemporaryDirectory() as folder:
+            copy = pathlib.Path(folder)
+            for name in (gen_flags.TABLE, gen_flags.PAGE):
+                (copy / name).parent.mkdir(parents=True)
+                shutil.copy(ROOT / name, copy / name)
+            table = copy / gen_flags.TABLE
+            self.assertEqual(self.run_generator(copy, "--check"), (0, ""))
+            table.write_text(table.read_text().replace("META_FLAG('s', MG,", "META_FLAG('s', MG | MS,"))
+            status, text = self.run_generator(copy, "--check")
+            self.assertEqual(status, 1)
+            self.assertIn("gen_flags.py . --page", text)
+            self.assertEqual(self.run_generator(copy, "--page"), (0, ""))
+            self.assertEqual(self.run_generator(copy, "--check"), (0, ""))
+            self.assertIn("| `s` | `mg ms` |", (copy / gen_flags.PAGE).read_text())
+            table.write_text(table.read_text().replace("ASKS, none, \"\", size", "ASKS, none, \"\", sizes"))
+            self.assertIn("flag s: sizes is none of", self.run_generator(copy, "--check")[1])
+
+    def run_generator(self, root, option):
+        result = subprocess.run([sys.executable, "-B", gen_flags.__file__, root, option], capture_output=True, text=True,
+                                timeout=60, check=False)
+        return result.returncode, result.stderr
+
+
+if __name__ == "__main__":
+    unittest.main()
