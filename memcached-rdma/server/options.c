@@ -13,76 +13,27 @@
 #define ITEM_LEAST 1024u
 #define ITEM_MOST (1024 * MIB)
 #define THREADS_SENSIBLE 64u /* memcached warns above it */
+#define PORT_MOST 65535u
 #define MEMORY_MOST_MB ((uint64_t)SIZE_MAX >> 21)
 
-/* clang-format off */
-static const struct option long_options[] = {
-    {"port", required_argument, NULL, 'p'},          {"udp-port", required_argument, NULL, 'U'},
-    {"unix-socket", required_argument, NULL, 's'},   {"unix-mask", required_argument, NULL, 'a'},
-    {"enable-shutdown", no_argument, NULL, 'A'},     {"listen", required_argument, NULL, 'l'},
-    {"daemon", no_argument, NULL, 'd'},              {"enable-coredumps", no_argument, NULL, 'r'},
-    {"user", required_argument, NULL, 'u'},          {"memory-limit", required_argument, NULL, 'm'},
-    {"disable-evictions", no_argument, NULL, 'M'},   {"conn-limit", required_argument, NULL, 'c'},
-    {"lock-memory", no_argument, NULL, 'k'},         {"verbose", no_argument, NULL, 'v'},
-    {"help", no_argument, NULL, 'h'},                {"license", no_argument, NULL, 'i'},
-    {"version", no_argument, NULL, 'V'},             {"pidfile", required_argument, NULL, 'P'},
-    {"slab-growth-factor", required_argument, NULL, 'f'}, {"slab-min-size", required_argument, NULL, 'n'},
-    {"enable-largepages", no_argument, NULL, 'L'},   {"threads", required_argument, NULL, 't'},
-    {"max-reqs-per-event", required_argument, NULL, 'R'}, {"disable-cas", no_argument, NULL, 'C'},
-    {"listen-backlog", required_argument, NULL, 'b'}, {"protocol", required_argument, NULL, 'B'},
-    {"max-item-size", required_argument, NULL, 'I'}, {"enable-sasl", no_argument, NULL, 'S'},
-    {"disable-flush-all", no_argument, NULL, 'F'},   {"disable-dumping", no_argument, NULL, 'X'},
-    {"disable-watch", no_argument, NULL, 'W'},       {"auth-file", required_argument, NULL, 'Y'},
-    {"memory-file", required_argument, NULL, 'e'},   {"enable-ssl", no_argument, NULL, 'Z'},
-    {"extended", required_argument, NULL, 'o'},      {"napi-ids", required_argument, NULL, 'N'},
-    {NULL, 0, NULL, 0}};
-/* clang-format on */
-static const char short_options[] = "p:U:s:a:Al:dru:m:Mc:kvhiVP:f:n:LD:t:R:Cb:B:I:SFXWY:e:Zo:N:";
+typedef struct row {
+    char letter;
+    const char *name, *value, *standard;
+    effect_t effect;
+    const char *help;
+} row_t;
 
-static const char help_text[] =
-    "memcached 1.6.18 (verbena-memcached " VBN_VERSION_STRING ")\n"
-    "-p, --port=<num>          TCP port to listen on (default: 11211)\n"
-    "-s, --unix-socket=<file>  UNIX socket to listen on (disables network support)\n"
-    "-a, --unix-mask=<mask>    access mask for UNIX socket, in octal (default: 700)\n"
-    "-A, --enable-shutdown     enable ascii \"shutdown\" command\n"
-    "-l, --listen=<addr>       interface to listen on (default: INADDR_ANY)\n"
-    "-d, --daemon              run as a daemon\n"
-    "-r, --enable-coredumps    maximize core file limit\n"
-    "-u, --user=<user>         assume identity of <username> (only when run as root)\n"
-    "-m, --memory-limit=<num>  item memory in megabytes (default: 64)\n"
-    "-M, --disable-evictions   return error on memory exhausted instead of evicting\n"
-    "-c, --conn-limit=<num>    max simultaneous connections (default: 1024)\n"
-    "-k, --lock-memory         lock down all paged memory\n"
-    "-v, --verbose             verbose (print errors/warnings while in event loop)\n"
-    "-vv                       very verbose (also print client commands/responses)\n"
-    "-h, --help                print this help and exit\n"
-    "-i, --license             print the license and exit\n"
-    "-V, --version             print version and exit\n"
-    "-P, --pidfile=<file>      save PID in <file>, only used with -d option\n"
-    "-f, --slab-growth-factor=<num> accepted, no effect (default: 1.25)\n"
-    "-n, --slab-min-size=<bytes> accepted, no effect (default: 48)\n"
-    "-t, --threads=<num>       number of threads to use (default: 4)\n"
-    "-R, --max-reqs-per-event  maximum number of requests per event, limits the\n"
-    "                          requests processed per connection to prevent\n"
-    "                          starvation (default: 20)\n"
-    "-C, --disable-cas         disable use of CAS\n"
-    "-b, --listen-backlog=<num> set the backlog queue limit (default: 1024)\n"
-    "-B, --protocol=<name>     protocol - one of ascii or auto (default: auto-negotiate)\n"
-    "-I, --max-item-size=<num> adjusts max item size\n"
-    "                          (default: 1m, min: 1k, max: 1024m)\n"
-    "-F, --disable-flush-all   disable flush_all command\n"
-    "-X, --disable-dumping     accepted, no effect: nothing is dumped\n"
-    "-W, --disable-watch       accepted, no effect: there is nothing to watch\n"
-    "-o, --extended            comma separated list of extended options\n"
-    "   - maxconns_fast:       immediately close new connections after limit (default: enabled)\n"
-    "   - track_sizes:         enable dynamic reports for 'stats sizes' command.\n"
-    "   - verbena_key:         file with the key of message clients (default: below $XDG_RUNTIME_DIR or /tmp)\n"
-    "   - verbena_auth=none:   message clients need no key\n"
-    "   - verbena_core:        settings of the native core, key=value:key=value\n"
-    "   - verbena_onesided:    on or off: message clients may read items directly (default: clients of this user)\n"
-    "   - verbena_lease:       ms in which a message client must take an answer (default: 1000)\n"
-    "   Words that tune slabs, the LRU and the hash table are accepted and have no effect.\n"
-    "docs/memcached.md of Verbena lists missing commands and flags.\n";
+static const row_t rows[] = {
+#define OPTION(letter, name, value, standard, effect, taken, help) {letter, name, value, standard, effect, help},
+#include "server/options.def"
+};
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+/* The rows as getopt_long reads them. */
+typedef struct tables {
+    char letters[2 * ROWS + 1];
+    struct option names[ROWS + 1];
+} tables_t;
 
 static bool wrong(const char *what, const char *value, const char *cure)
 {
@@ -105,8 +56,68 @@ static bool read_number(const char *flag, const char *text, uint64_t least, uint
     return wrong(flag, text, cure);
 }
 
+static bool take_number(char letter, const char *text, unsigned least, unsigned most, unsigned *value_p)
+{
+    const char flag[3] = {'-', letter, '\0'};
+    uint64_t value;
+    if (!read_number(flag, text, least, most, &value))
+        return false;
+    *value_p = (unsigned)value;
+    return true;
+}
+
+static bool take_port(settings_t *settings, const char *text)
+{
+    uint64_t value = 0;
+    bool any = strcmp(text, "-1") == 0;
+    if (!any && !read_number("-p", text, 0, PORT_MOST, &value))
+        return false;
+    settings->port = any ? -1 : (int)value;
+    return true;
+}
+
+static bool take_memory(settings_t *settings, const char *text)
+{
+    uint64_t value;
+    if (!read_number("-m", text, 1, MEMORY_MOST_MB, &value))
+        return false;
+    settings->memory_bytes = (size_t)value * MIB;
+    return true;
+}
+
+static bool take_threads(settings_t *settings, const char *text)
+{
+    if (!take_number('t', text, 1, WORKERS_MAX, &settings->threads))
+        return false;
+    if (settings->threads > THREADS_SENSIBLE)
+        fprintf(stderr, "verbena-memcached: -t %s: more threads than processors gain nothing; give at most %u\n", text,
+                THREADS_SENSIBLE);
+    return true;
+}
+
+static bool take_verbose(settings_t *settings, const char *text)
+{
+    (void)text;
+    settings->verbosity++;
+    return true;
+}
+
+static bool take_growth(settings_t *settings, const char *text)
+{
+    settings->growth_factor = atof(text);
+    return true;
+}
+
+static bool take_protocol(settings_t *settings, const char *text)
+{
+    settings->ascii = strcmp(text, "ascii") == 0;
+    if (settings->ascii || strcmp(text, "auto") == 0)
+        return true;
+    return wrong("-B", text, "the binary protocol is not there yet; give ascii or auto");
+}
+
 /* Sizes as -I takes them: bytes, or with k or m behind the number. */
-static bool read_item_size(const char *text, size_t *bytes_p)
+static bool take_item_size(settings_t *settings, const char *text)
 {
     char *end;
     errno = 0;
@@ -115,21 +126,21 @@ static bool read_item_size(const char *text, size_t *bytes_p)
     bool whole = isdigit((unsigned char)*text) && errno == 0 && end[shift != 0] == '\0' && value < ((uint64_t)1 << 40);
     if (!whole || value << shift < ITEM_LEAST || value << shift > ITEM_MOST)
         return wrong("-I", text, "give a size from 1k to 1024m");
-    *bytes_p = (size_t)(value << shift);
+    settings->item_max = (size_t)(value << shift);
     return true;
 }
 
-static bool read_mask(const char *text, unsigned *mask_p)
+static bool take_mask(settings_t *settings, const char *text)
 {
     char *end;
     unsigned long value = strtoul(text, &end, 8);
     if (end == text || *end != '\0' || value > 0777)
         return wrong("-a", text, "give an access mask in octal, such as 700");
-    *mask_p = (unsigned)value;
+    settings->socket_mask = (unsigned)value;
     return true;
 }
 
-static bool add_listen(settings_t *settings, char *list)
+static bool take_listen(settings_t *settings, char *list)
 {
     char *rest = NULL;
     for (char *word = strtok_r(list, ";,", &rest); word != NULL; word = strtok_r(NULL, ";,", &rest)) {
@@ -142,7 +153,7 @@ static bool add_listen(settings_t *settings, char *list)
     return true;
 }
 
-static bool read_words(settings_t *settings, char *list)
+static bool take_words(settings_t *settings, char *list)
 {
     char *rest = NULL;
     for (char *word = strtok_r(list, ",", &rest); word != NULL; word = strtok_r(NULL, ",", &rest)) {
@@ -155,94 +166,107 @@ static bool read_words(settings_t *settings, char *list)
     return true;
 }
 
-static bool absent(int flag)
+static bool absent(char letter)
 {
-    fprintf(stderr, "verbena-memcached: -%c is not there yet (docs/memcached.md of Verbena); leave it out\n", flag);
+    fprintf(stderr, "verbena-memcached: -%c is not there yet (docs/memcached.md of Verbena); leave it out\n", letter);
     return false;
 }
 
-static bool no_effect(int flag)
+/* No UDP is all UDP that there is. */
+static bool take_udp(settings_t *settings, const char *text)
 {
-    fprintf(stderr, "verbena-memcached: -%c is accepted, no effect\n", flag);
-    return true;
+    uint64_t value;
+    (void)settings;
+    return read_number("-U", text, 0, PORT_MOST, &value) && (value == 0 || absent('U'));
 }
 
-/* Flags with numbers. */
-static bool read_numeric(settings_t *settings, int flag, const char *text)
-{
-    char name[3] = {'-', (char)flag, '\0'};
-    uint64_t value = 0;
-    bool any_port = flag == 'p' && strcmp(text, "-1") == 0;
-    uint64_t most = flag == 'p' || flag == 'U' ? 65535
-                    : flag == 'm'              ? MEMORY_MOST_MB
-                    : flag == 't'              ? WORKERS_MAX
-                                               : 1u << 30;
-    uint64_t least = flag == 'p' || flag == 'U' ? 0 : 1;
-    if (!any_port && !read_number(name, text, least, most, &value))
-        return false;
-    switch (flag) {
-    case 'p': settings->port = any_port ? -1 : (int)value; break;
-    case 'm': settings->memory_bytes = (size_t)value * MIB; break;
-    case 'c': settings->connections_max = (unsigned)value; break;
-    case 't':
-        settings->threads = (unsigned)value;
-        if (value > THREADS_SENSIBLE)
-            fprintf(stderr, "verbena-memcached: -t %s: more threads than processors gain nothing; give at most %u\n",
-                    text, THREADS_SENSIBLE);
-        break;
-    case 'b': settings->backlog = (unsigned)value; break;
-    case 'R': settings->requests_per_event = (unsigned)value; break;
-    case 'n': settings->chunk_bytes = (unsigned)value; return no_effect(flag);
-    default: return value == 0 || absent(flag); /* -U 0 is what there is */
-    }
-    return true;
-}
+#define ON(member) (settings->member = true)
+#define OFF(member) (settings->member = false, true)
+#define TEXT(member) (settings->member = text, true)
+#define NUMBER(member, least, most) take_number(letter, text, least, most, &settings->member)
+#define CALL(function) function(settings, text)
+#define ENDS true
+#define NONE true
+#define NOT_THERE absent(letter)
 
-/* Flags with texts. */
-static bool read_text(settings_t *settings, int flag, char *text)
+/* text: the value, NULL if the flag has none. False: a line on stderr says why. */
+static bool take(settings_t *settings, char letter, char *text)
 {
-    switch (flag) {
-    case 's': settings->socket_path = text; return true;
-    case 'a': return read_mask(text, &settings->socket_mask);
-    case 'l': return add_listen(settings, text);
-    case 'u': settings->user = text; return true;
-    case 'P': settings->pid_file = text; return true;
-    case 'I': return read_item_size(text, &settings->item_max);
-    case 'f': settings->growth_factor = atof(text); return no_effect(flag);
-    case 'B':
-        settings->ascii = strcmp(text, "ascii") == 0;
-        if (strcmp(text, "auto") == 0 || settings->ascii)
-            return true;
-        return wrong("-B", text, "the binary protocol is not there yet; give ascii or auto");
-    case 'o': return read_words(settings, text);
-    default: return absent(flag);
+    switch (letter) {
+#define OPTION(letter_, name, value, standard, effect, taken, help)                                                    \
+    case letter_: return taken;
+#include "server/options.def"
+    default: return false;
     }
 }
 
-static bool read_switch(settings_t *settings, int flag)
+static const row_t *find_row(int letter)
 {
-    switch (flag) {
-    case 'A': settings->shutdown_enabled = true; return true;
-    case 'd': settings->daemon = true; return true;
-    case 'r': settings->core_dumps = true; return true;
-    case 'M': settings->evict = false; return true;
-    case 'k': settings->lock_memory = true; return true;
-    case 'v': settings->verbosity++; return true;
-    case 'C': settings->cas = false; return true;
-    case 'F': settings->flush_enabled = false; return true;
-    case 'X': settings->dump_enabled = false; return true;
-    case 'W': return true;
-    default: return absent(flag);
+    for (size_t i = 0; i < ROWS; i++)
+        if (rows[i].letter == letter)
+            return &rows[i];
+    return NULL;
+}
+
+/* A flag of the command line. */
+static bool obey(settings_t *settings, int letter, char *text)
+{
+    const row_t *row = find_row(letter);
+    if (row->effect == NO_EFFECT)
+        fprintf(stderr, "verbena-memcached: -%c is accepted, no effect\n", letter);
+    return take(settings, row->letter, text);
+}
+
+static void set_standards(settings_t *settings)
+{
+    *settings = (settings_t){.evict = true, .cas = true, .flush_enabled = true, .dump_enabled = true};
+    for (size_t i = 0; i < ROWS; i++)
+        if (*rows[i].standard != '\0') /* such a flag does not write to its value */
+            (void)take(settings, rows[i].letter, (char *)(uintptr_t)rows[i].standard);
+    options_words_standard(settings);
+}
+
+/* ------------------------------------------------------------------------------------------ texts */
+
+static void print_row(const row_t *row)
+{
+    char flag[64];
+    bool value = *row->value != '\0', standard = *row->standard != '\0';
+    (void)snprintf(flag, sizeof(flag), "-%c, --%s%s%s", row->letter, row->name, value ? "=" : "", row->value);
+    printf("%-31s%s%s%s%s%s\n", flag, row->help, row->effect == NO_EFFECT ? ": accepted, no effect" : "",
+           standard ? " (default: " : "", row->standard, standard ? ")" : "");
+}
+
+static void print_help(void)
+{
+    printf("memcached %s (verbena-memcached " VBN_VERSION_STRING ")\n", MC_VERSION);
+    for (size_t i = 0; i < ROWS; i++) {
+        if (rows[i].effect != ABSENT)
+            print_row(&rows[i]);
+        if (rows[i].letter == 'o')
+            options_words_help();
     }
+    puts("docs/memcached.md of Verbena lists missing commands and flags.");
+}
+
+static void print_text(int letter)
+{
+    if (letter == 'h')
+        print_help();
+    else
+        puts(letter == 'V' ? "memcached " MC_VERSION : "Apache-2.0: see LICENSE of Verbena");
 }
 
 static bool unknown(char **argv)
 {
-    const char *words[sizeof(long_options) / sizeof(long_options[0])] = {0};
-    for (size_t i = 0; long_options[i].name != NULL; i++)
-        words[i] = long_options[i].name;
+    const char *words[ROWS + 1] = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < ROWS; i++)
+        if (*rows[i].name != '\0')
+            words[count++] = rows[i].name;
     const char *given = argv[optind - 1];
-    if (optopt != 0 && strchr(short_options, optopt) != NULL) {
+    const row_t *row = find_row(optopt);
+    if (row != NULL && *row->value != '\0') {
         fprintf(stderr, "verbena-memcached: -%c needs a value\n", optopt);
         return false;
     }
@@ -262,40 +286,36 @@ static bool check(const settings_t *settings)
     return true;
 }
 
+static void fill_tables(tables_t *tables)
+{
+    char *letter = tables->letters;
+    struct option *name = tables->names;
+    for (const row_t *row = rows; row < rows + ROWS; row++) {
+        bool value = *row->value != '\0';
+        *letter++ = row->letter;
+        if (value)
+            *letter++ = ':';
+        if (*row->name != '\0')
+            *name++ = (struct option){row->name, value ? required_argument : no_argument, NULL, row->letter};
+    }
+    *letter = '\0';
+    *name = (struct option){0};
+}
+
 options_result_t options_read(int argc, char **argv, settings_t *settings)
 {
-    *settings = (settings_t){.port = 11211,
-                             .socket_mask = 0700,
-                             .memory_bytes = 64 * MIB,
-                             .evict = true,
-                             .cas = true,
-                             .flush_enabled = true,
-                             .dump_enabled = true,
-                             .item_max = MIB,
-                             .connections_max = 1024,
-                             .threads = 4,
-                             .lease_ms = 1000,
-                             .requests_per_event = 20,
-                             .backlog = 1024,
-                             .growth_factor = 1.25,
-                             .chunk_bytes = 48};
+    tables_t tables;
     int flag;
     bool good = true;
+    fill_tables(&tables);
+    set_standards(settings);
     opterr = 0;
-    while (good && (flag = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
+    while (good && (flag = getopt_long(argc, argv, tables.letters, tables.names, NULL)) != -1) {
         if (flag == 'h' || flag == 'V' || flag == 'i') {
-            fputs(flag == 'h'   ? help_text
-                  : flag == 'V' ? "memcached 1.6.18\n"
-                                : "Apache-2.0: see LICENSE of Verbena\n",
-                  stdout);
+            print_text(flag);
             return OPTIONS_DONE;
         }
-        if (flag == '?')
-            good = unknown(argv);
-        else if (strchr("pUmctbRn", flag) != NULL)
-            good = read_numeric(settings, flag, optarg);
-        else
-            good = optarg != NULL ? read_text(settings, flag, optarg) : read_switch(settings, flag);
+        good = flag == '?' ? unknown(argv) : obey(settings, flag, optarg);
     }
     if (good && optind < argc)
         good = wrong("unexpected word", argv[optind], "-h lists the options");

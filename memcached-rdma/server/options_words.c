@@ -11,38 +11,100 @@
 #define LEASE_LEAST_MS 100u
 #define LEASE_MOST_MS 60000u
 
-typedef enum effect { WORKS, NO_EFFECT, ABSENT } effect_t;
+static bool wrong_value(const char *word, const char *value, const char *cure)
+{
+    fprintf(stderr, "verbena-memcached: -o %s=%s: %s\n", word, value, cure);
+    return false;
+}
+
+/* ---------------------------------------------------------------- how words.def takes the words */
+
+static bool take_nothing(settings_t *settings, const char *value)
+{
+    (void)settings;
+    (void)value;
+    return true;
+}
+
+static bool take_track_sizes(settings_t *settings, const char *value)
+{
+    (void)value;
+    settings->track_sizes = true;
+    return true;
+}
+
+static bool take_key(settings_t *settings, const char *value)
+{
+    settings->key_file = value;
+    return true;
+}
+
+static bool take_auth(settings_t *settings, const char *value)
+{
+    settings->no_auth = strcmp(value, "none") == 0;
+    return settings->no_auth ||
+           wrong_value("verbena_auth", value, "give none, or leave the word out: clients prove the key");
+}
+
+static bool take_onesided(settings_t *settings, const char *value)
+{
+    bool on = strcmp(value, "on") == 0;
+    settings->onesided = on ? ONESIDED_ON : ONESIDED_OFF;
+    return on || strcmp(value, "off") == 0 ||
+           wrong_value("verbena_onesided", value,
+                       "give on, off, or leave the word out: for clients of the server's user");
+}
+
+static bool take_core(settings_t *settings, const char *value)
+{
+    settings->core = value;
+    return memory_check_settings(value) || wrong_value("verbena_core", value, vbn_error_text());
+}
+
+static bool take_lease(settings_t *settings, const char *value)
+{
+    char *end;
+    unsigned long lease = strtoul(value, &end, 10);
+    if (*end != '\0' || lease < LEASE_LEAST_MS || lease > LEASE_MOST_MS)
+        return wrong_value("verbena_lease", value, "give 100 to 60000 milliseconds");
+    settings->lease_ms = (unsigned)lease;
+    return true;
+}
 
 typedef struct word {
-    const char *name;
+    const char *name, *value, *standard;
     effect_t effect;
+    bool (*take)(settings_t *settings, const char *value);
+    const char *help;
 } word_t;
 
-/* clang-format off */
 static const word_t words[] = {
-    {"maxconns_fast", WORKS}, {"track_sizes", WORKS},
-    {"hashpower", NO_EFFECT}, {"tail_repair_time", NO_EFFECT}, {"hash_algorithm", NO_EFFECT},
-    {"lru_crawler", NO_EFFECT}, {"no_lru_crawler", NO_EFFECT}, {"lru_crawler_sleep", NO_EFFECT},
-    {"lru_crawler_tocrawl", NO_EFFECT}, {"lru_maintainer", NO_EFFECT}, {"no_lru_maintainer", NO_EFFECT},
-    {"hot_lru_pct", NO_EFFECT}, {"warm_lru_pct", NO_EFFECT}, {"hot_max_factor", NO_EFFECT},
-    {"warm_max_factor", NO_EFFECT}, {"temporary_ttl", NO_EFFECT}, {"slab_chunk_max", NO_EFFECT},
-    {"slab_reassign", NO_EFFECT}, {"no_slab_reassign", NO_EFFECT}, {"slab_automove", NO_EFFECT},
-    {"no_slab_automove", NO_EFFECT}, {"slab_automove_ratio", NO_EFFECT}, {"slab_automove_window", NO_EFFECT},
-    {"slab_automove_freeratio", NO_EFFECT}, {"watcher_logbuf_size", NO_EFFECT}, {"worker_logbuf_size", NO_EFFECT},
-    {"no_hashexpand", NO_EFFECT}, {"modern", NO_EFFECT}, {"no_modern", NO_EFFECT}, {"no_inline_ascii_resp", NO_EFFECT},
-    {"no_chunked_items", NO_EFFECT}, {"no_drop_privileges", NO_EFFECT},
-    {"no_maxconns_fast", ABSENT}, {"read_buf_mem_limit", ABSENT}, {"resp_obj_mem_limit", ABSENT},
-    {"idle_timeout", ABSENT}, {"sock_cookie_id", ABSENT}, {"ext_path", ABSENT}, {"ext_page_size", ABSENT},
-    {"ext_wbuf_size", ABSENT}, {"ext_threads", ABSENT}, {"ext_io_depth", ABSENT}, {"ext_item_size", ABSENT},
-    {"ext_item_age", ABSENT}, {"ext_low_ttl", ABSENT}, {"ext_drop_unread", ABSENT}, {"ext_recache_rate", ABSENT},
-    {"ext_compact_under", ABSENT}, {"ext_drop_under", ABSENT}, {"ext_max_frag", ABSENT}, {"ext_max_sleep", ABSENT},
-    {"ssl_chain_cert", ABSENT}, {"ssl_key", ABSENT}, {"ssl_keyformat", ABSENT}, {"ssl_verify_mode", ABSENT},
-    {"ssl_ciphers", ABSENT}, {"ssl_ca_cert", ABSENT}, {"ssl_wbuf_size", ABSENT}, {"ssl_session_cache", ABSENT},
-    {"ssl_kernel_tls", ABSENT}, {"ssl_min_version", ABSENT}, {"verbena_key", WORKS}, {"verbena_auth", WORKS},
-    {"verbena_core", WORKS}, {"verbena_onesided", WORKS}, {"verbena_max_item_direct", ABSENT},
-    {"verbena_lease", WORKS}, {"verbena_segment", ABSENT}};
-/* clang-format on */
+#define WORD(name, value, standard, effect, take, help) {name, value, standard, effect, take, help},
+#include "server/words.def"
+};
 #define WORDS (sizeof(words) / sizeof(words[0]))
+
+void options_words_standard(settings_t *settings)
+{
+    for (size_t i = 0; i < WORDS; i++)
+        if (*words[i].standard != '\0')
+            (void)words[i].take(settings, words[i].standard);
+}
+
+void options_words_help(void)
+{
+    char name[64];
+    for (const word_t *word = words; word < words + WORDS; word++) {
+        bool value = *word->value != '\0', standard = *word->standard != '\0';
+        (void)snprintf(name, sizeof(name), "%s%s%s", word->name, value ? "=" : "", word->value);
+        if (word->effect == WORKS)
+            printf("   - %-26s%s%s%s%s\n", name, word->help, standard ? " (default: " : "", word->standard,
+                   standard ? ")" : "");
+    }
+    puts("   Words that tune slabs, the LRU and the hash table are accepted and have no effect.");
+}
+
+/* ----------------------------------------------------------------------------------- wrong words */
 
 /* Letters to insert, delete or replace; words longer than WORD_MOST are far from everything. */
 static unsigned distance(const char *a, const char *b)
@@ -91,64 +153,27 @@ static void unknown(const char *word)
     fprintf(stderr, "\n");
 }
 
-static bool wrong_value(const char *word, const char *value, const char *cure)
+/* A word that the server has. */
+static bool obey(settings_t *settings, const word_t *word, const char *value)
 {
-    fprintf(stderr, "verbena-memcached: -o %s=%s: %s\n", word, value, cure);
-    return false;
-}
-
-/* verbena_*: requests through the core. */
-static bool take_verbena(settings_t *settings, const char *word, const char *value)
-{
-    char *end;
-    if (value == NULL || *value == '\0')
-        return wrong_value(word, "", "give a value");
-    if (strcmp(word, "verbena_key") == 0) {
-        settings->key_file = value;
-    } else if (strcmp(word, "verbena_auth") == 0) {
-        settings->no_auth = strcmp(value, "none") == 0;
-        return settings->no_auth || wrong_value(word, value, "give none, or leave the word out: clients prove the key");
-    } else if (strcmp(word, "verbena_onesided") == 0) {
-        bool on = strcmp(value, "on") == 0;
-        settings->onesided = on ? ONESIDED_ON : ONESIDED_OFF;
-        return on || strcmp(value, "off") == 0 ||
-               wrong_value(word, value, "give on, off, or leave the word out: for clients of the server's user");
-    } else if (strcmp(word, "verbena_core") == 0) {
-        settings->core = value;
-        return memory_check_settings(value) || wrong_value(word, value, vbn_error_text());
-    } else {
-        unsigned long lease = strtoul(value, &end, 10);
-        if (*end != '\0' || lease < LEASE_LEAST_MS || lease > LEASE_MOST_MS)
-            return wrong_value(word, value, "give 100 to 60000 milliseconds");
-        settings->lease_ms = (unsigned)lease;
+    if (word->effect == ABSENT) {
+        fprintf(stderr, "verbena-memcached: -o %s is not there yet (docs/memcached.md of Verbena); leave it out\n",
+                word->name);
+        return false;
     }
-    return true;
-}
-
-static bool take_word(settings_t *settings, const char *word, const char *value)
-{
-    if (strncmp(word, "verbena_", 8) == 0)
-        return take_verbena(settings, word, value);
-    if (strcmp(word, "track_sizes") == 0)
-        settings->track_sizes = true;
-    return true;
+    if (word->effect == NO_EFFECT)
+        fprintf(stderr, "verbena-memcached: -o %s%s%s is accepted, no effect\n", word->name, value == NULL ? "" : "=",
+                value == NULL ? "" : value);
+    if (*word->value != '\0' && (value == NULL || *value == '\0'))
+        return wrong_value(word->name, "", "give a value");
+    return word->take(settings, value);
 }
 
 bool options_word(settings_t *settings, const char *word, const char *value)
 {
-    for (size_t i = 0; i < WORDS; i++) {
-        if (strcmp(words[i].name, word) != 0)
-            continue;
-        if (words[i].effect == ABSENT) {
-            fprintf(stderr, "verbena-memcached: -o %s is not there yet (docs/memcached.md of Verbena); leave it out\n",
-                    word);
-            return false;
-        }
-        if (words[i].effect == NO_EFFECT)
-            fprintf(stderr, "verbena-memcached: -o %s%s%s is accepted, no effect\n", word, value == NULL ? "" : "=",
-                    value == NULL ? "" : value);
-        return words[i].effect == NO_EFFECT || take_word(settings, word, value);
-    }
+    for (size_t i = 0; i < WORDS; i++)
+        if (strcmp(words[i].name, word) == 0)
+            return obey(settings, &words[i], value);
     unknown(word);
     return false;
 }
