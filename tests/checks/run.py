@@ -99,9 +99,9 @@ def check_plugin_settings(root):
     return [] if result.returncode == 0 else (result.stdout + result.stderr).splitlines()
 
 
-def check_memcached_flags(root):
-    """The page of memcached has the table of flags that parser and answers use."""
-    result = subprocess.run([sys.executable, root / "memcached-rdma/tools/gen_flags.py", root, "--check"],
+def check_memcached_page(root):
+    """The page of memcached has the tables of flags that the server reads."""
+    result = subprocess.run([sys.executable, root / "memcached-rdma/tools/gen_tables.py", root, "--check"],
                             capture_output=True, text=True)
     return [] if result.returncode == 0 else (result.stdout + result.stderr).splitlines()
 
@@ -122,7 +122,7 @@ CHECKS = {
     "settings": lambda root: run_script(root, "check_settings.py"),
     "settings-page": check_settings_page,
     "plugin-settings": check_plugin_settings,
-    "memcached-flags": check_memcached_flags,
+    "memcached-page": check_memcached_page,
     "lost-peers": lambda root: run_script(root, "check_peer_lost.py"),
 }
 

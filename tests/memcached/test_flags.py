@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every row of memcached-rdma/proto/flags.def with every meta command: on which it acts, and that Debian's memcached gives the same
-answers."""
+"""Every row of memcached-rdma/proto/flags.def with every meta command: on which it acts, and that Debian's memcached gives the
+same answers."""
 import pathlib
 import re
-import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 
 import shared
@@ -14,7 +11,7 @@ from test_differential import CAS, LOOSE, TTL, Names, ttl_class
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "memcached-rdma/tools"))
-import gen_flags  # noqa: E402  (needs the path above)
+import gen_tables  # noqa: E402  (needs the path above)
 
 KEY, DECODED = b"a2V5", b"key"
 CLEAR = b"delete %s\r\ndelete %s\r\n" % (KEY, DECODED)
@@ -61,7 +58,7 @@ def same_ids(answer):
 class FlagsTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.flags = gen_flags.load(ROOT)
+        cls.flags = gen_tables.load_flags(ROOT)
         cls.stock, cls.ours = shared.Server(stock=True), shared.Server()
 
     @classmethod
@@ -70,7 +67,7 @@ class FlagsTest(unittest.TestCase):
             server.stop()
 
     def test_each_acts_on_the_commands_of_its_row_and_on_no_other(self):
-        for command in gen_flags.COMMANDS.values():
+        for command in gen_tables.COMMANDS.values():
             plain = answers(self.ours, list(conversations(command)))
             for flag in self.flags:
                 asked = list(conversations(command, flag.letter.encode() + token(flag, command)))
@@ -80,7 +77,7 @@ class FlagsTest(unittest.TestCase):
                     self.assertEqual(bool(changed), command in flag.commands)
 
     def test_each_gets_the_answers_of_memcached_from_every_command(self):
-        for command in gen_flags.COMMANDS.values():
+        for command in gen_tables.COMMANDS.values():
             for flag in self.flags:
                 if (flag.letter, command) in DIFFERS:
                     continue
@@ -97,31 +94,6 @@ class FlagsTest(unittest.TestCase):
                 stock, ours = (server.ask(b"mg %s %s\r\n" % (KEY, flag.letter.encode() + wrong))
                                for server in (self.stock, self.ours))
                 self.assertEqual((ours, stock), (f"CLIENT_ERROR {flag.wrong}\r\n".encode(),) * 2)
-
-
-class PageTest(unittest.TestCase):
-    def test_a_page_with_another_table_is_an_error_that_names_the_command(self):
-        with tempfile.TemporaryDirectory() as folder:
-            copy = pathlib.Path(folder)
-            for name in (gen_flags.TABLE, gen_flags.PAGE):
-                (copy / name).parent.mkdir(parents=True)
-                shutil.copy(ROOT / name, copy / name)
-            table = copy / gen_flags.TABLE
-            self.assertEqual(self.run_generator(copy, "--check"), (0, ""))
-            table.write_text(table.read_text().replace("META_FLAG('s', MG,", "META_FLAG('s', MG | MS,"))
-            status, text = self.run_generator(copy, "--check")
-            self.assertEqual(status, 1)
-            self.assertIn("gen_flags.py . --page", text)
-            self.assertEqual(self.run_generator(copy, "--page"), (0, ""))
-            self.assertEqual(self.run_generator(copy, "--check"), (0, ""))
-            self.assertIn("| `s` | `mg ms` |", (copy / gen_flags.PAGE).read_text())
-            table.write_text(table.read_text().replace("ASKS, none, \"\", size", "ASKS, none, \"\", sizes"))
-            self.assertIn("flag s: sizes is none of", self.run_generator(copy, "--check")[1])
-
-    def run_generator(self, root, option):
-        result = subprocess.run([sys.executable, "-B", gen_flags.__file__, root, option], capture_output=True, text=True,
-                                timeout=60, check=False)
-        return result.returncode, result.stderr
 
 
 if __name__ == "__main__":

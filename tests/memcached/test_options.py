@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every row of memcached-rdma/server/options.def and words.def on the command line; the tables of the page."""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import shared
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "memcached-rdma/tools"))
+import gen_tables  # noqa: E402  (needs the path above)
+
+PROGRAM = shared.BUILD / "verbena-memcached"
+# Of `stats settings`, for each flag with a default.
+STATISTICS = {"a": "umask", "m": "maxbytes", "c": "maxconns", "t": "num_threads", "R": "reqs_per_event", "b": "tcp_backlog",
+              "B": "binding_protocol", "I": "item_size_max", "f": "growth_factor", "n": "chunk_size"}
+# A wrong value, and what the error says, of each flag whose value a function reads.
+WRONG = {"p": ("65536", "give a number from 0 to 65535"), "a": ("8", "give an access mask in octal"),
+         "m": ("0", "give a number from 1"), "t": ("513", "give a number from 1 to 512"),
+         "B": ("binary", "the binary protocol is not there yet"), "I": ("1025m", "give a size from 1k to 1024m"),
+         "U": ("11211", "-U is not there yet"), "o": ("track_size", "did you mean track_sizes"),
+         "l": (",".join(["127.0.0.1"] * 33), "too many addresses")}
+NO_VALUE_IS_WRONG = {"f"} # memcached takes anything as well
+WRONG_WORDS = {"verbena_auth": "some", "verbena_core": "tl.enabel=shm", "verbena_onesided": "maybe", "verbena_lease": "99"}
+
+
+def command(*arguments, program=PROGRAM):
+    return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=60, check=False)
+
+
+class OptionsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.options = gen_tables.load(ROOT, gen_tables.OPTIONS, gen_tables.Option)
+        cls.words = gen_tables.load(ROOT, gen_tables.WORDS, gen_tables.Word)
+
+    def refused(self, text, *arguments):
+        result = command(*arguments)
+        self.assertEqual(result.returncode, 64, result.stderr)
+        self.assertIn(text, result.stderr)
+
+    def with_value(self, option):
+        return [f"-{option.letter}"] + (["1"] if option.value else [])
+
+    def test_help_has_the_rows_that_are_accepted_and_no_other(self):
+        help_text = command("-h").stdout
+        for option in self.options:
+            with self.subTest(option.letter):
+                row = re.search(rf"^-{option.letter}, --(.*?) +(\S.*)$", help_text, re.MULTILINE)
+                self.assertEqual(row is not None, option.effect != "ABSENT")
+                if row:
+                    self.assertEqual(row[1], option.name + (f"={option.value}" if option.value else ""))
+                    self.assertIn(option.help, row[2])
+                    self.assertIn(f"(default: {option.standard})" if option.standard else "", row[2])
+        for word in self.words:
+            with self.subTest(word.name):
+                self.assertEqual(f"- {word.name}" in help_text, word.effect == "WORKS")
+
+    def test_each_flag_has_the_letter_and_the_name_that_it_has_in_memcached(self):
+        stock = shutil.which("memcached")
+        for option in self.options:
+            for words in (self.with_value(option), [f"--{option.name}" + "=1" * bool(option.value)]):
+                if words != ["--=1"]: # a flag without a name
+                    with self.subTest(words):
+                        said = command(*words, "-V", program=stock).stderr
+                        self.assertNotRegex(said, "unrecognized option|invalid option|allow an argument|requires an argument")
+
+    def test_defaults_are_those_of_memcached(self):
+        servers = [shared.Server(stock=True), shared.Server()]
+        for server in servers:
+            self.addCleanup(server.stop)
+        stock, ours = (server.stats("settings") for server in servers)
+        for option in self.options:
+            if option.standard and option.letter != "p": # the servers of the tests get a port
+                with self.subTest(option.letter):
+                    self.assertEqual(*(settings[STATISTICS[option.letter]] for settings in (ours, stock)))
+
+    def test_a_flag_or_word_that_is_refused_is_named(self):
+        for option in self.options:
+            if option.effect == "ABSENT":
+                with self.subTest(option.letter):
+                    self.refused(f"-{option.letter} is not there yet", *self.with_value(option))
+        for word in self.words:
+            if word.effect == "ABSENT":
+                with self.subTest(word.name):
+                    self.refused(f"-o {word.name} is not there yet", "-o", word.name + "=1")
+
+    def test_a_flag_or_word_without_effect_is_named_and_accepted(self):
+        for option in self.options:
+            result = command(*self.with_value(option), "-V") if option.effect == "NO_EFFECT" else None
+            with self.subTest(option.letter):
+                said = (result.returncode, result.stderr) if result else None
+                self.assertIn(said, (None, (0, f"verbena-memcached: -{option.letter} is accepted, no effect\n")))
+        idle = [word.name for word in self.words if word.effect == "NO_EFFECT"]
+        result = command("-o", ",".join(idle), "-V")
+        self.assertEqual(result.stderr.splitlines(), [f"verbena-memcached: -o {name} is accepted, no effect" for name in idle])
+
+    def test_a_wrong_value_is_answered_by_the_right_ones(self):
+        for option in self.options:
+            bounds = re.fullmatch(r"NUMBER\(\w+, (\d+), (\d+)\)", option.taken)
+            with self.subTest(option.letter):
+                if bounds:
+                    for value in ("x", "", str(int(bounds[1]) - 1), str(int(bounds[2]) + 1)):
+                        self.refused(f"give a number from {bounds[1]} to {bounds[2]}", f"-{option.letter}", value)
+                elif option.value and option.taken.startswith("CALL") and option.letter not in NO_VALUE_IS_WRONG:
+                    self.refused(WRONG[option.letter][1], f"-{option.letter}", WRONG[option.letter][0])
+                if option.value:
+                    self.refused(f"-{option.letter} needs a value", f"-{option.letter}")
+
+    def test_a_wrong_value_of_a_word_is_an_error_as_is_none(self):
+        for word in self.words:
+            if word.effect == "WORKS" and word.value:
+                with self.subTest(word.name):
+                    self.refused(f"-o {word.name}=: give a value", "-o", word.name)
+                    if word.name != "verbena_key": # any name of a file is right
+                        self.refused(f"-o {word.name}={WRONG_WORDS[word.name]}: ", "-o",
+                                     f"{word.name}={WRONG_WORDS[word.name]}")
+
+
+class PageTest(unittest.TestCase):
+    def run_generator(self, root, option):
+        result = subprocess.run([sys.executable, "-B", gen_tables.__file__, root, option], capture_output=True, text=True,
+                                timeout=60, check=False)
+        return result.returncode, result.stderr
+
+    def test_a_page_with_another_table_is_an_error_that_names_the_command(self):
+        changes = ((gen_tables.FLAGS, "META_FLAG('s', MG,", "META_FLAG('s', MG | MS,", "| `s` | `mg ms` |"),
+                   (gen_tables.OPTIONS, '"64", WORKS', '"65", WORKS', "| `65` | memory"),
+                   (gen_tables.WORDS, '"1000", WORKS', '"1001", WORKS', "| `1001` | time"))
+        with tempfile.TemporaryDirectory() as folder:
+            copy = pathlib.Path(folder)
+            for name in (gen_tables.FLAGS, gen_tables.OPTIONS, gen_tables.WORDS, gen_tables.PAGE):
+                (copy / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / name, copy / name)
+            for table, was, becomes, row in changes:
+                self.assertEqual(self.run_generator(copy, "--check"), (0, ""))
+                text = (copy / table).read_text()
+                (copy / table).write_text(text.replace(was, becomes))
+                status, said = self.run_generator(copy, "--check")
+                self.assertEqual(status, 1)
+                self.assertIn("gen_tables.py . --page", said)
+                self.assertEqual(self.run_generator(copy, "--page"), (0, ""))
+                self.assertIn(row, (copy / gen_tables.PAGE).read_text())
+
+    def test_a_row_that_the_page_cannot_show_is_an_error_that_names_the_row(self):
+        with tempfile.TemporaryDirectory() as folder:
+            table = pathlib.Path(folder) / gen_tables.FLAGS
+            table.parent.mkdir(parents=True)
+            for row, text in (("'s', MG, ASKS, none, \"\", sizes, \"\"", "s: sizes is none of"),
+                              ("'s', MX, ASKS, none, \"\", size, \"\"", "s: MX is none of"),
+                              ("'s', MG, ASKS, size, \"\"", "has not the columns letter, commands")):
+                table.write_text(f"META_FLAG({row})\n")
+                with self.assertRaisesRegex(gen_tables.TableError, text):
+                    gen_tables.load_flags(pathlib.Path(folder))
+
+
+if __name__ == "__main__":
+    unittest.main()
