@@ -4,27 +4,29 @@
 
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/endian.h"
-#include "proto/meta.h"
 
 #define CLIENT_BYTES 16u
 #define SERVER_HEAD 32u
 #define SERVER_MAX (SERVER_HEAD + HELLO_ADDRESS_MAX + HELLO_KEY_MAX)
 
-_Static_assert((SERVER_MAX + 2) / 3 * 4 <= HELLO_TEXT_MAX, "the largest answer fits its text");
+_Static_assert(BASE64_PADDED(SERVER_MAX) <= HELLO_TEXT_MAX, "the largest answer fits its text");
 
 size_t hello_client_encode(const hello_client_t *hello, char text[HELLO_TEXT_MAX])
 {
     char bytes[CLIENT_BYTES] = {HELLO_VERSION};
     le_put_u32(bytes + 4, hello->user);
     le_put_u32(bytes + 8, hello->process);
-    return base64_encode(bytes, sizeof(bytes), text);
+    return base64_encode(bytes, sizeof(bytes), true, text);
 }
 
 bool hello_client_decode(const char *text, size_t length, hello_client_t *hello)
 {
     char bytes[CLIENT_BYTES];
-    if (base64_decode(text, length, bytes, sizeof(bytes)) != sizeof(bytes) || le_get_u32(bytes) != HELLO_VERSION)
+    size_t got;
+    if (!base64_decode(text, length, true, bytes, sizeof(bytes), &got) || got != sizeof(bytes) ||
+        le_get_u32(bytes) != HELLO_VERSION)
         return false;
     *hello = (hello_client_t){.user = le_get_u32(bytes + 4), .process = le_get_u32(bytes + 8)};
     return true;
@@ -41,14 +43,15 @@ size_t hello_server_encode(const hello_server_t *hello, char text[HELLO_TEXT_MAX
     le_put_u64(bytes + 24, hello->item_max);
     memcpy(bytes + SERVER_HEAD, hello->address, hello->address_bytes);
     memcpy(bytes + SERVER_HEAD + hello->address_bytes, hello->key, hello->key_bytes);
-    return base64_encode(bytes, SERVER_HEAD + hello->address_bytes + hello->key_bytes, text);
+    return base64_encode(bytes, SERVER_HEAD + hello->address_bytes + hello->key_bytes, true, text);
 }
 
 bool hello_server_decode(const char *text, size_t length, hello_server_t *hello)
 {
     char bytes[SERVER_MAX];
-    size_t got = base64_decode(text, length, bytes, sizeof(bytes));
-    if (got < SERVER_HEAD || bytes[0] != (char)HELLO_VERSION)
+    size_t got;
+    if (!base64_decode(text, length, true, bytes, sizeof(bytes), &got) || got < SERVER_HEAD ||
+        bytes[0] != (char)HELLO_VERSION)
         return false;
     *hello = (hello_server_t){.flags = (uint8_t)bytes[1],
                               .address_bytes = le_get_u16(bytes + 2),

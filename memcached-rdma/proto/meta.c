@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/base64.h"
 #include "proto/text.h"
 #include "util/number.h"
 
@@ -14,57 +15,6 @@ static void fail(request_t *request, const char *error)
 {
     request->kind = REQUEST_ERROR;
     request->error = error;
-}
-
-/* ----------------------------------------------------------------------------------------- base64 */
-
-static int digit_of(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-size_t base64_decode(const char *text, size_t length, char *bytes, size_t capacity)
-{
-    size_t count = 0;
-    if (length == 0 || length % 4 != 0)
-        return 0;
-    for (size_t at = 0; at < length; at += 4) {
-        bool last = at + 4 == length;
-        unsigned padding = last && text[at + 3] == '=' ? (text[at + 2] == '=' ? 2 : 1) : 0;
-        uint32_t group = 0;
-        for (unsigned i = 0; i < 4; i++) {
-            int digit = i >= 4 - padding ? 0 : digit_of(text[at + i]);
-            if (digit < 0)
-                return 0;
-            group = group << 6 | (uint32_t)digit;
-        }
-        for (unsigned i = 0; i < 3 - padding; i++) {
-            if (count == capacity)
-                return 0;
-            bytes[count++] = (char)(group >> (16 - 8 * i));
-        }
-    }
-    return count;
-}
-
-size_t base64_encode(const char *bytes, size_t length, char *text)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    size_t count = 0;
-    for (size_t at = 0; at < length; at += 3) {
-        uint32_t group = 0;
-        for (size_t i = 0; i < 3; i++)
-            group = group << 8 | (at + i < length ? (unsigned char)bytes[at + i] : 0u);
-        for (size_t i = 0; i < 4; i++)
-            text[count++] = at + i <= length ? digits[group >> (18 - 6 * i) & 63] : '=';
-    }
-    return count;
 }
 
 /* ------------------------------------------------------------------------------------------ flags */
@@ -97,8 +47,9 @@ static const char *take_mode(text_t token, char *mode, const char *wrong)
 static const char *take_key(request_t *request, bool *binary, const char *wrong)
 {
     meta_t *meta = &request->meta;
-    size_t length = base64_decode(request->key.at, request->key.length, meta->key, sizeof(meta->key));
-    if (length == 0)
+    size_t length;
+    if (!base64_decode(request->key.at, request->key.length, true, meta->key, sizeof(meta->key), &length) ||
+        length == 0)
         return wrong;
     request->key = (text_t){.at = meta->key, .length = length};
     *binary = true;

@@ -17,10 +17,5 @@ enum {
 
 /* Parses what follows the name of a meta command (request->rest); kind is set. */
 void meta_parse(request_t *request);
-/* Encodes; returns the length. `text` has space for BASE64_KEY_MAX bytes, which are those of the longest key. */
-#define BASE64_KEY_MAX ((KEY_MAX + 2) / 3 * 4)
-size_t base64_encode(const char *bytes, size_t length, char *text);
-/* Decodes base64. Returns the length, 0 when it is malformed or longer than `capacity`. */
-size_t base64_decode(const char *text, size_t length, char *bytes, size_t capacity);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "proto/meta.h"
 #include "server/exec.h"
 #include "server/perform.h"
@@ -50,14 +51,14 @@ static void add_opaque(reply_t *reply, shown_t *shown, const meta_flag_t *flag)
 /* The key as the client gave it, or, of an item, as it was stored. */
 static void add_key(reply_t *reply, shown_t *shown, const meta_flag_t *flag)
 {
-    char encoded[BASE64_KEY_MAX];
+    char encoded[BASE64_PADDED(KEY_MAX)];
     const store_hit_t *hit = shown->hit;
     text_t key = shown->request->meta.shown_key;
     bool binary = hit == NULL ? shown->request->meta.binary : hit->binary_key;
     if (hit != NULL)
         key = (text_t){.at = hit->key, .length = hit->key_bytes};
     if (hit != NULL && binary)
-        key = (text_t){.at = encoded, .length = base64_encode(hit->key, hit->key_bytes, encoded)};
+        key = (text_t){.at = encoded, .length = base64_encode(hit->key, hit->key_bytes, true, encoded)};
     add_text(reply, flag->name, key);
     if (binary)
         reply_bytes(reply, " b", 2);

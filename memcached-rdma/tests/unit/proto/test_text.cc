@@ -112,18 +112,6 @@ TEST(MetaTest, AKeyInBase64IsDecoded)
         EXPECT_EQ(Parsed(wrong).error(), "CLIENT_ERROR error decoding key") << wrong;
 }
 
-TEST(MetaTest, WhatIsEncodedIsDecodedAgain)
-{
-    std::string bytes;
-    for (int i = 0; i <= 250; i++, bytes += static_cast<char>(i * 37)) {
-        char text[BASE64_KEY_MAX], back[KEY_MAX];
-        size_t length = base64_encode(bytes.data(), bytes.size(), text);
-        ASSERT_EQ(length, (bytes.size() + 2) / 3 * 4);
-        ASSERT_EQ(base64_decode(text, length, back, sizeof(back)), bytes.size());
-        ASSERT_EQ(std::string(back, bytes.size()), bytes);
-    }
-}
-
 TEST(MetaTest, ErrorsAreThoseOfEachCommand)
 {
     EXPECT_EQ(Parsed("mg a v v\r\n").error(), "CLIENT_ERROR duplicate flag");
