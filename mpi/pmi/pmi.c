@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
+
 /* Launchers whose steps have several tasks and which told us nothing we understand. */
 static const struct {
     const char *variable;
@@ -73,13 +75,14 @@ int pmi_put_bytes(pmi_t *pmi, const char *key, const void *bytes, size_t length)
     char text[8192];
     char name[64];
     char value[1024];
-    const int head = snprintf(text, sizeof(text), "%zu.", (length * 8 + 5) / 6);
+    const int head = snprintf(text, sizeof(text), "%zu.", BASE64_UNPADDED(length));
     const size_t piece = (pmi->value_max < sizeof(value) ? pmi->value_max : sizeof(value)) - 1;
-    if (pmi_encode(text + head, sizeof(text) - (size_t)head, bytes, length) == SIZE_MAX) {
+    const size_t total = (size_t)head + BASE64_UNPADDED(length);
+    if (total >= sizeof(text)) {
         snprintf(pmi->error, sizeof(pmi->error), "put %s: %zu bytes are too many for the launcher", key, length);
         return -1;
     }
-    const size_t total = strlen(text);
+    text[(size_t)head + base64_encode(bytes, length, false, text + head)] = 0;
     for (size_t i = (total + piece - 1) / piece; i-- > 0;) {
         snprintf(name, sizeof(name), "%s-%zu", key, i);
         snprintf(value, piece + 1, "%s", text + i * piece);
@@ -107,11 +110,10 @@ int pmi_get_bytes(pmi_t *pmi, const char *key, void *bytes, size_t *length_p)
             break;
     }
     const char *point = strchr(text, '.');
-    const size_t length = point == NULL || used != wanted ? SIZE_MAX : pmi_decode(bytes, *length_p, point + 1);
-    if (length == SIZE_MAX) {
+    if (point == NULL || used != wanted ||
+        !base64_decode(point + 1, strlen(point + 1), false, bytes, *length_p, length_p)) {
         snprintf(pmi->error, sizeof(pmi->error), "get %s: the launcher's value differs from the one that was put", key);
         return -1;
     }
-    *length_p = length;
     return 0;
 }

@@ -44,7 +44,8 @@ struct pmi {
 int pmi_open(pmi_t *pmi);
 int pmi_close(pmi_t *pmi);
 
-/* Bytes of any length under one key; base64, in as many values as needed: KEY-0, which is put last, KEY-1 ... */
+/* Bytes of any length under one key; base64 without padding, as a line has '=' between key and value only. In as many values as
+ * needed: KEY-0, which is put last, KEY-1 ... */
 int pmi_put_bytes(pmi_t *pmi, const char *key, const void *bytes, size_t length);
 /* length_p: in capacity, out bytes written. */
 int pmi_get_bytes(pmi_t *pmi, const char *key, void *bytes, size_t *length_p);
@@ -57,11 +58,6 @@ int pmi_mapping_local(const char *mapping, int rank, int size);
 int pmi_mapping_node(const char *mapping, int rank, int size);
 /* Number of the node of `rank` of this job; -1: the launcher does not say. */
 int pmi_node(const pmi_t *pmi, int rank);
-
-/* Base64 without padding to spaces; returns the length of the text, or of the bytes. SIZE_MAX: not base64, or no
- * room. */
-size_t pmi_encode(char *text, size_t capacity, const void *bytes, size_t length);
-size_t pmi_decode(void *bytes, size_t capacity, const char *text);
 
 int pmi1_open(pmi_t *pmi, int fd);
 int pmi_singleton_open(pmi_t *pmi);
