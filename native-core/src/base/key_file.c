@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * key_file.c - the look at a key file, and its digits. */
+ * key_file.c - the look at a key file, its digits, and making one. */
 #include "base/key_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/os.h"
 
 #define DIGITS (2 * KEY_FILE_BYTES)
 #define OTHERS_READ 04u
@@ -91,4 +95,65 @@ vbn_status_t key_file_read(const char *path, bool of_others, uint8_t key[KEY_FIL
         status = read_key(fd, path, key);
     (void)close(fd);
     return status;
+}
+
+/* ------------------------------------------------------------------------------------------- making */
+
+#define TEXT_BYTES (DIGITS + 1) /* digits and the end of the line */
+
+/* Returns 0 or errno. All of the text is on the disk then. */
+static int write_text(int fd, const char *text)
+{
+    size_t at = 0;
+    if (fchmod(fd, 0600) != 0) /* whatever the umask is */
+        return errno;
+    while (at < TEXT_BYTES) {
+        ssize_t wrote = write(fd, text + at, TEXT_BYTES - at);
+        if (wrote < 0 && errno != EINTR)
+            return errno;
+        at += wrote > 0 ? (size_t)wrote : 0;
+    }
+    return fsync(fd) == 0 || errno == EINVAL ? 0 : errno; /* EINVAL: not a file that can be synchronised */
+}
+
+/* Returns 0 or errno; then there is no file. */
+static int write_key(const char *path)
+{
+    uint8_t key[KEY_FILE_BYTES];
+    char text[TEXT_BYTES + 1];
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return errno;
+    os_random(key, sizeof(key));
+    for (unsigned i = 0; i < KEY_FILE_BYTES; i++)
+        (void)snprintf(text + 2 * i, 3, "%02x", key[i]);
+    (void)strcpy(text + DIGITS, "\n");
+    int why = write_text(fd, text);
+    if (close(fd) != 0 && why == 0)
+        why = errno;
+    explicit_bzero(key, sizeof(key));
+    explicit_bzero(text, sizeof(text));
+    if (why != 0)
+        (void)unlink(path);
+    return why;
+}
+
+vbn_status_t key_file_new(const char *path)
+{
+    char fresh[PATH_MAX]; /* a name of its own: others may be reading, or making the same file */
+    uint64_t random;
+    os_random(&random, sizeof(random));
+    int length = snprintf(fresh, sizeof(fresh), "%s.%016llx", path, (unsigned long long)random);
+    int why = length > 0 && (size_t)length < sizeof(fresh) ? write_key(fresh) : ENAMETOOLONG;
+    if (why == 0) {
+        why = link(fresh, path) == 0 ? 0 : errno;
+        (void)unlink(fresh);
+    }
+    if (why == EEXIST)
+        return err_set(VBN_ERR_IN_USE,
+                       "key file %s: is there already, and a key is never written over; remove it first, or name "
+                       "another file",
+                       path);
+    return why == 0 ? VBN_OK
+                    : err_add(err_sys(why, "key file %s", path), "name one in a folder that this user may write");
 }

@@ -5,8 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 extern "C" {
 #include "base/key_file.h"
@@ -127,4 +130,68 @@ TEST_F(KeyFile, anything_but_64_digits_and_the_end_of_a_line_is_no_key)
             "(umask 077; openssl rand -hex 32 > FILE)",
             said());
     }
+}
+
+/* ------------------------------------------------------------------------------------------ making */
+
+TEST_F(KeyFile, a_new_one_is_random_and_its_owners_alone_whatever_the_umask_is)
+{
+    std::string texts[2];
+    for (unsigned i = 0; i < 2; i++) {
+        unlink(path_.c_str());
+        mode_t before = umask(i == 0 ? 0 : 0277);
+        EXPECT_EQ(VBN_OK, key_file_new(path_.c_str())) << err_text();
+        umask(before);
+        struct stat info;
+        ASSERT_EQ(0, stat(path_.c_str(), &info));
+        EXPECT_EQ(0600u, info.st_mode & 07777u);
+        EXPECT_EQ(1u, info.st_nlink); // the name that it had while it was written is gone
+        std::ifstream(path_) >> texts[i];
+        uint8_t key[KEY_FILE_BYTES];
+        EXPECT_EQ(VBN_OK, key_file_read(path_.c_str(), false, key)) << err_text();
+    }
+    EXPECT_EQ(64u, texts[0].size());
+    EXPECT_NE(texts[0], texts[1]);
+}
+
+TEST_F(KeyFile, a_name_that_is_taken_is_not_written_over_nor_through_a_link)
+{
+    std::string link = folder_ + "/link";
+    ASSERT_EQ(0, symlink("nothing", link.c_str()));
+    for (const std::string &path : {path_, link, folder_}) {
+        EXPECT_EQ(VBN_ERR_IN_USE, key_file_new(path.c_str()));
+        EXPECT_EQ("key file " + path +
+                      ": is there already, and a key is never written over; remove it first, or name another file",
+                  err_text());
+    }
+    EXPECT_EQ("", said());
+    EXPECT_NE(0, access((folder_ + "/nothing").c_str(), F_OK));
+    unlink(link.c_str());
+    EXPECT_EQ(VBN_ERR_SYSTEM, key_file_new((folder_ + "/missing/key").c_str()));
+    EXPECT_EQ("key file " + folder_ +
+                  "/missing/key: No such file or directory; name one in a folder that this user may write",
+              std::string(err_text()));
+}
+
+TEST_F(KeyFile, of_threads_that_make_the_same_one_does_and_nothing_else_is_left)
+{
+    unlink(path_.c_str());
+    std::atomic<unsigned> made{0}, there{0};
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < 8; i++)
+        threads.emplace_back([&] {
+            vbn_status_t status = key_file_new(path_.c_str());
+            made += status == VBN_OK;
+            there += status == VBN_ERR_IN_USE;
+            uint8_t key[KEY_FILE_BYTES];
+            EXPECT_EQ(VBN_OK, key_file_read(path_.c_str(), false, key))
+                << err_text(); // all of it, as soon as it is there
+        });
+    for (std::thread &thread : threads)
+        thread.join();
+    EXPECT_EQ(1u, made);
+    EXPECT_EQ(7u, there);
+    unlink(path_.c_str());
+    EXPECT_EQ(0, rmdir(folder_.c_str())) << "another file is left";
+    ASSERT_EQ(0, mkdir(folder_.c_str(), 0700));
 }
