@@ -11,10 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/os.h"
-
-#define DIGITS (2 * KEY_FILE_BYTES)
-
 static bool fail(char error[KEY_FILE_ERROR], const char *path, const char *why, const char *cure)
 {
     (void)snprintf(error, KEY_FILE_ERROR, "key file %.300s: %s; %s", path, why, cure);
@@ -98,36 +94,17 @@ static bool make_folder(const char *path, char error[KEY_FILE_ERROR])
     return fail(error, path, strerror(errno), "make its folder");
 }
 
-static bool write_key(int fd)
-{
-    uint8_t key[KEY_FILE_BYTES];
-    char text[DIGITS + 2];
-    os_random(key, sizeof(key));
-    for (unsigned i = 0; i < KEY_FILE_BYTES; i++)
-        (void)snprintf(text + 2 * i, 3, "%02x", key[i]);
-    text[DIGITS] = '\n';
-    return write(fd, text, DIGITS + 1) == DIGITS + 1;
-}
-
 bool key_file_make(const char *path, char error[KEY_FILE_ERROR])
 {
-    char fresh[PATH_MAX];
     if (access(path, F_OK) == 0)
         return true;
     if (!make_folder(path, error))
         return false;
-    int length = snprintf(fresh, sizeof(fresh), "%s.%ld", path, (long)getpid());
-    int fd = length > 0 && (size_t)length < sizeof(fresh) ? open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)
-                                                          : -1;
-    if (fd < 0)
-        return fail(error, path, strerror(errno), "make its folder writable, or give another file");
-    bool ok = write_key(fd);
-    (void)close(fd);
-    /* Whole or not at all: a client may be reading, and another server making the same one. */
-    ok = ok && (link(fresh, path) == 0 || errno == EEXIST);
-    int why = errno;
-    (void)unlink(fresh);
-    return ok || fail(error, path, strerror(why), "make its folder writable, or give another file");
+    vbn_status_t status = key_file_new(path);
+    if (status == VBN_OK || status == VBN_ERR_IN_USE) /* another server has made it meanwhile */
+        return true;
+    (void)snprintf(error, KEY_FILE_ERROR, "%s", err_text());
+    return false;
 }
 
 bool key_file_share(const char *path, const char *other, char error[KEY_FILE_ERROR])

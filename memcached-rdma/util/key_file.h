@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * key_file.h - the file with the secret that a server and its clients share: where it is, and making it. base/key_file.h of the
- * core reads it. */
+ * key_file.h - the file with the secret that a server and its clients share: its place and its names. base/key_file.h of the core
+ * makes the file and reads it. */
 #ifndef MC_UTIL_KEY_FILE_H
 #define MC_UTIL_KEY_FILE_H
 
