@@ -5,6 +5,7 @@
 
 #include "server/exec.h"
 
+/* stats_line.c */
 void stats_u64(reply_t *reply, const char *name, uint64_t value);
 void stats_text(reply_t *reply, const char *name, const char *value);
 /* Names that memcached reports and that have no meaning here: 0. The list ends with NULL. */

@@ -20,7 +20,7 @@ LARGEST = {
     "native-core/src/link": 4, "native-core/src/mem": 4, "native-core/src/tl/rc": 6,
     "native-core/src/tl/sim": 2, "native-core/src/tl/tcp": 5, "native-core/src/tl/verbs": 2,
     "mpi/grp": 4, "mpi/mpi/p2p": 5,
-    "memcached-rdma/server": 2, "memcached-rdma/store": 3,
+    "memcached-rdma/store": 3,
 }
 HIDDEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|(?:->|\.)\s*[A-Za-z_]\w*', re.DOTALL)
 ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)\s*")
