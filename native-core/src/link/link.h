@@ -63,7 +63,6 @@ typedef struct link_params {
     mem_registry_t *memory;
     const uint8_t *job_key;  /* 32 bytes, or NULL with security.auth=none */
     const os_clock_t *clock; /* NULL: the real one. With another one the engine has no descriptors and cannot sleep */
-    void *network;           /* tests and tools: tl_params.network */
     uint64_t uid;            /* 0: random. Tests give one, so that a run can be repeated */
     size_t upper_bytes;      /* size of the upper layer's state in each peer, zeroed at creation */
     link_upcalls_t upcalls;

@@ -81,7 +81,6 @@ static vbn_status_t open_transport(link_engine_t *engine, const tl_ops_t *ops, u
                           .counters = engine->params.counters,
                           .memory = engine->params.memory,
                           .worker_uid = engine->uid,
-                          .network = engine->params.network,
                           .job_key = engine->key,
                           .device = device};
     if (engine->transport_count == LINK_TRANSPORTS)

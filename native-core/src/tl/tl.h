@@ -116,7 +116,6 @@ typedef struct tl_params {
     counters_t *counters;
     mem_registry_t *memory; /* shm: descriptors of keys */
     uint64_t worker_uid;    /* random, not 0 */
-    void *network;          /* tests and tools: the sim_net_t of tl/sim; else NULL */
     unsigned device;        /* which of tl_ops_t.devices this interface is for */
     const uint8_t *job_key; /* 32 bytes, as long as the interface; NULL with security.auth=none */
     tl_upcalls_t upcalls;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "link/flow/flow.h"
-#include "tl/sim/sim.h"
+#include "sim.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define FIRST_UID 1000u
@@ -136,10 +136,10 @@ static bool open_member(crowd_t *crowd, unsigned index)
                             .counters = member->counters,
                             .job_key = key,
                             .clock = sim_net_clock(crowd->net),
-                            .network = crowd->net,
                             .uid = FIRST_UID + index,
                             .upper_bytes = sizeof(numbers_t),
                             .upcalls = {.arg = member, .rx = on_rx, .quiet = on_quiet}};
+    sim_net_enter(crowd->net);
     if (link_engine_open_with(&params, table, crowd->nets, &member->engine) < 0)
         return false;
     link_engine_set_peer_lost(member->engine, on_lost, member);

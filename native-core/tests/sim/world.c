@@ -91,11 +91,11 @@ static bool open_node(world_t *world, unsigned index)
                           .memory = node->memory,
                           .job_key = key,
                           .clock = sim_net_clock(world->net),
-                          .network = world->net,
                           .uid = FIRST_UID + index};
     if (proto_engine_open(&proto, &node->proto) < 0)
         return false;
     proto_link_upcalls(node->proto, &link);
+    sim_net_enter(world->net);
     if (link_engine_open_with(&link, table, world->kind->nets == 2 ? 2 : 1, &node->link) < 0)
         return false;
     proto_attach(node->proto, node->link);

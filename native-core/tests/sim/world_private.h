@@ -5,7 +5,7 @@
 
 #include "link/link_private.h"
 #include "proto/proto_private.h"
-#include "tl/sim/sim.h"
+#include "sim.h"
 #include "world.h"
 
 #define NODES_MAX 4u

@@ -138,6 +138,16 @@ class InstalledTree(unittest.TestCase):
         self.assertIn("vbn_open", names)
         self.assertEqual({name for name in names if not name.startswith("vbn_")}, set())
 
+    def test_the_libraries_have_the_transports_that_tl_enable_names_and_none_of_the_tests(self):
+        settings = (self.prefix / "share/doc/vbn/settings.md").read_text()
+        enabled = re.search(r"(?m)^\| `tl\.enable` \|.*\| string \| `([a-z,]+)`", settings)[1]
+        for library in (self.libraries / "libvbn.a", self.libraries / "libvbn.so"):
+            lines = call("nm", "--defined-only", library).splitlines()
+            names = {line.split()[2] for line in lines if len(line.split()) == 3}
+            tables = {found[1] for found in (re.fullmatch(r"tl_(\w+)_ops", name) for name in names) if found}
+            self.assertEqual(tables, set(enabled.split(",")), library)
+            self.assertEqual({name for name in names if name.startswith("sim_")}, set(), library)
+
     def test_no_installed_text_names_the_place_where_it_was_built(self):
         for path in [*self.prefix.rglob("*.pc"), *self.prefix.rglob("*.cmake")]:
             text = path.read_text()

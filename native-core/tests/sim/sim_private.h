@@ -5,12 +5,12 @@
  *
  * Endpoint ids are unique in a net and never used again, so a packet to or from an endpoint that is gone finds nothing.
  * The first packet of a connection, or on datagram fabrics any packet to an unknown endpoint, makes an accepted one. */
-#ifndef VBN_TL_SIM_PRIVATE_H
-#define VBN_TL_SIM_PRIVATE_H
+#ifndef VBN_TESTS_SIM_PRIVATE_H
+#define VBN_TESTS_SIM_PRIVATE_H
 
 #include "base/list.h"
 #include "base/map.h"
-#include "tl/sim/sim.h"
+#include "sim.h"
 
 /* WAKE: to the sender itself, see due_ns. ASK is answered by ALIVE without the receiver's progress. */
 typedef enum sim_kind { SIM_DATA, SIM_FIN, SIM_BROKEN, SIM_WAKE, SIM_ASK, SIM_ALIVE } sim_kind_t;
@@ -91,6 +91,8 @@ static inline uint32_t sim_payload_at(uint32_t header_bytes)
 }
 
 /* sim_net.c */
+/* That of the last sim_net_enter(); NULL: there was none, or it is closed. */
+sim_net_t *sim_net_entered(void);
 bool sim_net_lucky(sim_net_t *net, uint32_t ppm);
 /* Takes the packet over: it is lost, doubled, delayed as the fabric says. ep: its sender, may fail by it. */
 void sim_net_launch(sim_net_t *net, sim_ep_t *ep, sim_packet_t *packet);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tl/sim/sim_private.h"
+#include "sim_private.h"
 
 #define ADDRESS_VERSION 1
 #define ADDRESS_BYTES 16
@@ -76,10 +76,9 @@ static void free_all(list_link_t *list)
 
 static vbn_status_t open_on(const tl_params_t *params, const tl_ops_t *ops, unsigned fabric, tl_iface_t **iface_p)
 {
-    sim_net_t *net = params->network;
+    sim_net_t *net = sim_net_entered();
     if (net == NULL)
-        return err_set(VBN_ERR_SETTING, "transport %s works in tests and tools only: take it out of tl.enable",
-                       ops->name);
+        return err_set(VBN_ERR_INVALID, "transport %s has no simulated net: call sim_net_enter first", ops->name);
     sim_iface_t *iface = calloc(1, sizeof(*iface));
     if (iface == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no heap for a simulated interface");

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sim.h - a simulated network for tests and tools: many workers in one process, a clock that moves only when told, and
- * faults drawn from a seed, so that one seed is one exact run.
+ * sim.h - a simulated network: many workers in one process, a clock that moves only when told, and faults drawn from a
+ * seed, so that one seed is one exact run.
  *
  *   worker --tl_sim_ops----> fabric 0 \
- *          --tl_sim2_ops---> fabric 1 /  one sim_net_t (clock, PRNG, packets on their way), given to the transports as
- *                                        tl_params.network; without it they do not open, so tl.enable cannot reach them
+ *          --tl_sim2_ops---> fabric 1 /  one sim_net_t (clock, PRNG, packets on their way): that of the last
+ *                                        sim_net_enter()
+ *
+ * A test gives the two tables to link_engine_open_with, and the net's clock in link_params.
  *
  * A fabric is reliable and ordered (connections, as tcp) or carries datagrams: lost, doubled, late, overtaking, without
  * notice of a peer's end; an endpoint that is there answers probe() without its worker's progress. One thread drives the
  * net and all its workers. */
-#ifndef VBN_TL_SIM_SIM_H
-#define VBN_TL_SIM_SIM_H
+#ifndef VBN_TESTS_SIM_H
+#define VBN_TESTS_SIM_H
 
 #include <stdbool.h>
 
@@ -47,6 +49,8 @@ typedef sim_verdict_t (*sim_tap_func_t)(void *arg, uint64_t from_uid, uint64_t t
 sim_net_t *sim_net_open(uint64_t seed);
 /* After all its interfaces are closed. */
 void sim_net_close(sim_net_t *net);
+/* Engines that open from now on are in this net. */
+void sim_net_enter(sim_net_t *net);
 /* Before interfaces open for datagram, costly and packet_max; the rest at any time. */
 void sim_net_set_fabric(sim_net_t *net, unsigned fabric, const sim_fabric_t *config);
 /* Partition: nothing passes between the two, either way, on this fabric until healed (cut = false). Datagrams are lost,

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tl/sim/sim_private.h"
+#include "sim_private.h"
 
 #define PPM 1000000u
 #define LATE_FACTOR 50u
@@ -347,6 +347,18 @@ void sim_net_set_tap(sim_net_t *net, sim_tap_func_t func, void *arg)
 
 /* -------------------------------------------------------------------------------------- open and close */
 
+static sim_net_t *entered;
+
+void sim_net_enter(sim_net_t *net)
+{
+    entered = net;
+}
+
+sim_net_t *sim_net_entered(void)
+{
+    return entered;
+}
+
 sim_net_t *sim_net_open(uint64_t seed)
 {
     sim_net_t *net = calloc(1, sizeof(*net));
@@ -384,6 +396,8 @@ void sim_net_close(sim_net_t *net)
         free(container_of(link, sim_pair_t, link));
     for (unsigned i = 0; i < SIM_FABRICS; i++)
         map_free(&net->ifaces[i]);
+    if (entered == net)
+        entered = NULL;
     free(net->heap);
     free(net);
 }
