@@ -11,7 +11,8 @@ import re
 import sys
 
 # The folders of each component that the check looks at, each with those below it; CONTAINERS only hold such folders.
-FOLDERS = {"native-core/src": ("*", "tl/*"), "mpi": ("*", "mpi/*", "shmem/src"), "memcached-rdma": ("*",)}
+FOLDERS = {"native-core/src": ("*", "tl/*"), "native-core": ("jni",), "native-core/tools": ("*",),
+           "mpi": ("*", "mpi/*", "shmem/src", "bench/common"), "memcached-rdma": ("*",)}
 CONTAINERS = {"native-core/src/tl", "mpi/mpi", "mpi/shmem"}
 PROGRAMS = {"tests", "bench", "examples", "example"} # each file of them is a program, or made for one
 # Files of the largest circle of each folder; a number may fall, not rise. A folder that is not listed has no circle: each of its

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * form.c - the forms of a benchmark program, its buffers and its errors.
+ * form.c - the forms of a benchmark program, and its buffers.
  *
  * usage: PROGRAM two CPU,CPU    two ranks, one on each of these processors
  *        PROGRAM four           four ranks, placed by whoever starts them
@@ -11,33 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-static const library_t *running;
-
-double seconds_now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
-void bench_fail(const char *what, const char *cause)
-{
-    fprintf(stderr, "%s: %s: %s\n", running->name, what, cause);
-    running->abort_all();
-    exit(1);
-}
-
-void expect_bytes(const char *what, const char *from, size_t bytes, int value)
-{
-    for (size_t i = 0; i < bytes; i++)
-        if (from[i] != value) {
-            fprintf(stderr, "%s: %s: byte %zu of %zu is %d and not %d\n", running->name, what, i, bytes, from[i],
-                    value);
-            bench_fail(what, "the library delivered wrong content");
-        }
-}
 
 static char *buffer(const library_t *library, size_t bytes)
 {
@@ -85,7 +58,7 @@ static void print_start(const library_t *library, const bench_t *bench, double s
 
 void bench_run(const library_t *library, bench_t *bench, int argc, char **argv, double set_up_seconds)
 {
-    running = library;
+    bench_names(library);
     if (argc == 2 && strcmp(argv[1], "start") == 0)
         print_start(library, bench, set_up_seconds);
     else if (argc == 3 && strcmp(argv[1], "two") == 0)

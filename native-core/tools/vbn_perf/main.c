@@ -1,82 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * main.c - vbn-perf: two processes measure the core and, in turn with it, the bare mechanism below it. */
-#include <errno.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "perf.h"
-
-double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-/* Set where there are two processes: what ends one mostly ends the other as well, and one line is enough. */
-static shared_t *both;
-
-_Noreturn static void end_both(const char *what, const char *why)
-{
-    bool first = both == NULL || atomic_exchange(&both->failing, 1) == 0;
-    if (first)
-        fprintf(stderr, "%s: %s: %s\n", PERF_NAME, what, why);
-    if (both != NULL && first)
-        atomic_store(&both->failed, 1);
-    for (double end = now() + 1;
-         !first && atomic_load(&both->failed) == 0 && now() < end;) /* the child ends with its parent */
-        (void)sched_yield();
-    exit(TOOL_ERROR);
-}
-
-bool other_failed(const side_t *side)
-{
-    return atomic_load(&side->shared->failed) != 0;
-}
-
-_Noreturn void fail(const char *what)
-{
-    end_both(what, vbn_error_text());
-}
-
-void check(vbn_status_t status, const char *what)
-{
-    if (status < 0)
-        fail(what);
-}
-
-_Noreturn void fail_system(const char *what)
-{
-    end_both(what, strerror(errno));
-}
-
-void pin(int cpu)
-{
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET((unsigned)cpu, &set);
-    if (cpu >= 0 && sched_setaffinity(0, sizeof(set), &set) != 0)
-        fprintf(stderr, "vbn-perf: cannot run on cpu %d (%s); results will be noisy\n", cpu, strerror(errno));
-}
-
-void end_with(pid_t parent)
-{
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(1);
-}
 
 static void serve(side_t *side, const char *transport)
 {
     uint64_t seen = 0;
     open_side(side, transport);
+    serve_tags(side);
     for (;;) {
         (void)vbn_progress(side->worker);
         uint64_t wanted = atomic_load(&side->shared->command);
@@ -110,7 +46,7 @@ static void run_transport(const char *transport, const perf_settings_t *settings
                     .stages = settings->stages,
                     .transport = transport,
                     .cpus = settings->cpus};
-    both = side.shared;
+    end_together(side.shared);
     raw_pair(pair);
     (void)fflush(stdout);
     const pid_t own = getpid();
@@ -134,7 +70,7 @@ static void run_transport(const char *transport, const perf_settings_t *settings
     close(side.socket);
     (void)munmap(side.raw, REGION);
     (void)munmap(side.shared, sizeof(shared_t));
-    both = NULL;
+    end_together(NULL);
 }
 
 static const char *const TRANSPORTS[] = {"shm", "tcp", "rc", "ud"};

@@ -158,7 +158,6 @@ void open_side(side_t *side, const char *transport)
     add_handlers(side);
     make_data(side);
     if (side->rank == 1) {
-        serve_tags(side);
         s->key_length = sizeof(s->key);
         check(vbn_key_export(side->memory, 0, REGION, VBN_ACCESS_READ | VBN_ACCESS_WRITE, s->key, &s->key_length),
               "vbn_key_export");

@@ -2,6 +2,7 @@
  * perf.h - what the parts of vbn-perf share.
  *
  *   main.c   options, the two processes            rows.c   the table of rows, blocks, medians, output
+ *   process.c  time, processor and end of a process
  *   ours.c   our half: worker, peer, messages      raw.c    the bare mechanisms that ours is compared with
  *   verbs.c  the same for tagged messages, atomics, signals, strides
  *   rival.c  the same through ucx_perftest          perftest.c  the same through ib_send_lat and its like
@@ -94,8 +95,9 @@ typedef struct perf_settings {
 /* One measurement; returns the value in its row's unit. */
 typedef double (*measure_t)(side_t *side, size_t size, uint64_t count);
 
-/* ---- main.c */
+/* ---- process.c */
 double now(void);                             /* seconds */
+void end_together(shared_t *shared);          /* from now on there are two processes; NULL: there is one */
 _Noreturn void fail(const char *what);        /* prints it with the core's error text */
 _Noreturn void fail_system(const char *what); /* with errno's */
 /* For a child: ends with its parent, also when that has ended already. */

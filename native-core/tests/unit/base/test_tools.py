@@ -300,7 +300,8 @@ class Checkers(ToolTest):
         for folder in ("mpi/tests/run", "mpi/examples", "memcached-rdma/util/example", "memcached-rdma/tests/unit/store"):
             circle(folder, "left", "right")
         self.expect("check_circles.py", 0, "largest circles: none in 1 of 1 folders")
-        looked_at = ("mpi/op", "mpi/mpi/coll", "memcached-rdma/util")
+        looked_at = ("mpi/op", "mpi/mpi/coll", "mpi/bench/common", "memcached-rdma/util", "native-core/tools/vbn_perf",
+                     "native-core/jni")
         for folder in looked_at:
             circle(folder, "left", "right")
         result = self.run_tool("check_circles.py", self.root)
