@@ -57,6 +57,7 @@ int library_close(library_user_t user)
         return err_set(MPI_ERR_OTHER, "%s", rt.error);
     if (users == 0) {
         comm_close();
+        p2p_direct_close();
         p2p_close();
     }
     return MPI_SUCCESS;

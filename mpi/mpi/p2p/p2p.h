@@ -69,10 +69,27 @@ typedef struct p2p_request {
     struct p2p_request *next;    /* in the pool */
 } p2p_request_t;
 
+/* pool.c */
+/* One of the pool, without a call; back to it. NULL: no memory left. */
+p2p_request_t *p2p_take(void);
+void p2p_put(p2p_request_t *request);
+/* A request for this call, not started; back to the pool, with what it keeps of the call. */
+int p2p_prepare(const p2p_call_t *call, p2p_request_t **request_p);
+void p2p_give(p2p_request_t *request);
+/* The request keeps the type of its data no longer (P4). */
+void p2p_drop_type(p2p_request_t *request);
+/* A persistent request of a task, not started, on this communicator (for its error handler); one that is started. */
+int p2p_task_prepare(const p2p_task_t *task, void *state, mpi_comm_t *comm, p2p_request_t **request_p);
+int p2p_task_begin(const p2p_task_t *task, void *state, mpi_comm_t *comm, p2p_request_t **request_p);
+/* The task is complete. A request that the user has freed ends here. */
+void p2p_task_done(p2p_request_t *request);
+/* Frees pooled requests. */
+void p2p_close(void);
+
+/* request.c */
 /* Starts the operation; the request is active afterwards, whatever comes of it: a failure ends it. */
 int p2p_start(p2p_request_t *request);
-/* A request for this call, not started; started. */
-int p2p_prepare(const p2p_call_t *call, p2p_request_t **request_p);
+/* Prepares a request and starts it. */
 int p2p_begin(const p2p_call_t *call, p2p_request_t **request_p);
 /* Begins it and waits for it. */
 int p2p_do(const p2p_call_t *call, MPI_Status *status);
@@ -80,19 +97,10 @@ int p2p_do(const p2p_call_t *call, MPI_Status *status);
 /* MPI_Send and MPI_Recv of any data, for direct.c. */
 int p2p_send(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
 int p2p_recv(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status);
+/* Gives the request that direct.c keeps to the pool; before p2p_close. */
 void p2p_direct_close(void);
-/* One of the pool, without a call; back to it. NULL: no memory left. */
-p2p_request_t *p2p_take(void);
-void p2p_put(p2p_request_t *request);
 /* A started send of what was copied: nobody waits for its receive. */
 int p2p_end_copied(p2p_request_t *request);
-
-/* A started request of a task, on this communicator (for its error handler). */
-int p2p_task_begin(const p2p_task_t *task, void *state, mpi_comm_t *comm, p2p_request_t **request_p);
-/* A persistent one, not started. */
-int p2p_task_prepare(const p2p_task_t *task, void *state, mpi_comm_t *comm, p2p_request_t **request_p);
-/* The task is complete. A request that the user has freed ends here. */
-void p2p_task_done(p2p_request_t *request);
 
 /* Writes the status (NULL: none wanted) that p2p_end will give; returns its error class. */
 int p2p_describe(p2p_request_t *request, MPI_Status *status);
@@ -100,7 +108,6 @@ int p2p_describe(p2p_request_t *request, MPI_Status *status);
  * Returns its error class. */
 int p2p_end(p2p_request_t *request, MPI_Status *status);
 void p2p_wait(p2p_request_t *request);
-void p2p_give(p2p_request_t *request);
 /* The operation goes on without the user and gives its request back at its end. */
 void p2p_detach(p2p_request_t *request);
 /* MPI_SUCCESS, with NULL for MPI_REQUEST_NULL; MPI_ERR_REQUEST. */
@@ -143,7 +150,5 @@ size_t p2p_status_bytes(const MPI_Status *status);
 int p2p_buffered(const p2p_call_t *call);
 void p2p_buffers_open(void);
 void p2p_buffers_close(void);
-/* Frees pooled requests. */
-void p2p_close(void);
 
 #endif

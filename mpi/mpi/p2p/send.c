@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * send.c - sends and receives: what the calls differ in is mode, and whether they wait.
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "dt/dt.h"
-#include "err/err.h"
 #include "mpi_impl.h"
 #include "p2p/p2p.h"
 
@@ -136,39 +130,4 @@ int mpi_Recv_init(void *buf, MPI_Count count, MPI_Datatype datatype, int source,
                   MPI_Request *request)
 {
     return prepare(P2P_RECV, P2P_STANDARD, buf, count, datatype, source, tag, comm, request);
-}
-
-int mpi_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
-                 MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
-{
-    MPI_Request receive;
-    int rc = mpi_Irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, &receive);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    rc = mpi_Send(sendbuf, sendcount, sendtype, dest, sendtag, comm);
-    if (rc != MPI_SUCCESS) { /* the receive must not write to the buffer later */
-        (void)mpi_Cancel(&receive);
-        p2p_wait((p2p_request_t *)receive);
-        (void)p2p_end((p2p_request_t *)receive, MPI_STATUS_IGNORE);
-        return rc;
-    }
-    p2p_wait((p2p_request_t *)receive);
-    return p2p_end((p2p_request_t *)receive, status);
-}
-
-int mpi_Sendrecv_replace(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source,
-                         int recvtag, MPI_Comm comm, MPI_Status *status)
-{
-    dt_data_t data;
-    int rc = dt_describe(&data, buf, count, datatype);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    void *copy = malloc(data.bytes > 0 ? data.bytes : 1);
-    if (copy == NULL)
-        return err_set(MPI_ERR_NO_MEM, "copy of %zu bytes: no memory left", data.bytes);
-    dt_pack(&data, 0, copy, data.bytes);
-    rc = mpi_Sendrecv(copy, (MPI_Count)data.bytes, MPI_BYTE, dest, sendtag, buf, count, datatype, source, recvtag, comm,
-                      status);
-    free(copy);
-    return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * isendrecv.c - a send and a receive as one request, complete when both are.
+ * sendrecv.c - a send and a receive in one call, or as one request, complete when both are.
  */
 #include <stdlib.h>
 
@@ -66,6 +66,50 @@ static void take_back(MPI_Request receive)
     (void)p2p_end(request, MPI_STATUS_IGNORE);
 }
 
+int mpi_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
+                 MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+{
+    MPI_Request receive;
+    int rc = mpi_Irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, &receive);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = mpi_Send(sendbuf, sendcount, sendtype, dest, sendtag, comm);
+    if (rc != MPI_SUCCESS) {
+        take_back(receive);
+        return rc;
+    }
+    p2p_wait((p2p_request_t *)receive);
+    return p2p_end((p2p_request_t *)receive, status);
+}
+
+/* A packed copy of what is sent, where the receive replaces it: only the elements are read, whatever lies between them. */
+static int copy_of(const void *buf, MPI_Count count, MPI_Datatype datatype, void **copy_p, MPI_Count *bytes_p)
+{
+    dt_data_t data;
+    const int rc = dt_describe(&data, buf, count, datatype);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    *copy_p = malloc(data.bytes > 0 ? data.bytes : 1);
+    if (*copy_p == NULL)
+        return err_set(MPI_ERR_NO_MEM, "copy of %zu bytes: no memory left", data.bytes);
+    dt_pack(&data, 0, *copy_p, data.bytes);
+    *bytes_p = (MPI_Count)data.bytes;
+    return MPI_SUCCESS;
+}
+
+int mpi_Sendrecv_replace(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source,
+                         int recvtag, MPI_Comm comm, MPI_Status *status)
+{
+    void *copy;
+    MPI_Count bytes;
+    int rc = copy_of(buf, count, datatype, &copy, &bytes);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = mpi_Sendrecv(copy, bytes, MPI_BYTE, dest, sendtag, buf, count, datatype, source, recvtag, comm, status);
+    free(copy);
+    return rc;
+}
+
 /* Takes the halves' place over also when it fails. */
 static int join(MPI_Request receive, MPI_Request send, void *copy, mpi_comm_t *comm, MPI_Request *request_p)
 {
@@ -113,20 +157,15 @@ int mpi_Isendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtyp
                  request);
 }
 
-/* What is sent is a packed copy: only the elements are read, whatever lies between them. */
 int mpi_Isendrecv_replace(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source,
                           int recvtag, MPI_Comm comm, MPI_Request *request)
 {
-    dt_data_t data;
-    int rc = dt_describe(&data, buf, count, datatype);
+    void *copy;
+    MPI_Count bytes;
+    int rc = copy_of(buf, count, datatype, &copy, &bytes);
     if (rc != MPI_SUCCESS)
         return rc;
-    char *copy = malloc(data.bytes > 0 ? data.bytes : 1);
-    if (copy == NULL)
-        return err_set(MPI_ERR_NO_MEM, "copy of %zu bytes: no memory left", data.bytes);
-    dt_pack(&data, 0, copy, data.bytes);
-    rc = begin(copy, (MPI_Count)data.bytes, MPI_BYTE, dest, sendtag, buf, count, datatype, source, recvtag, comm, copy,
-               request);
+    rc = begin(copy, bytes, MPI_BYTE, dest, sendtag, buf, count, datatype, source, recvtag, comm, copy, request);
     if (rc != MPI_SUCCESS)
         free(copy);
     return rc;
