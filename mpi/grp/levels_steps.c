@@ -2,8 +2,8 @@
  * levels_steps.c - barrier, broadcast and reductions of two levels as steps (levels.h): each level is the collective
  * of one level among fewer ranks.
  */
+#include "grp/flat.h"
 #include "grp/levels.h"
-#include "grp/steps.h"
 
 /* The following steps are among these ranks, on one level. Returns those that were before. */
 static const rt_group_t *among(sched_t *sched, const rt_group_t *ranks)
@@ -25,14 +25,14 @@ void levels_heads_barrier(sched_t *sched, const levels_t *levels)
 {
     const rt_group_t *all = among(sched, levels->heads);
     if (levels_is_head(levels))
-        steps_barrier(sched);
+        flat_barrier(sched);
     among_all(sched, levels, all);
 }
 
 void levels_near_bcast(sched_t *sched, const levels_t *levels, void *buffer, size_t length)
 {
     const rt_group_t *all = among(sched, levels->near);
-    steps_bcast(sched, buffer, length, 0);
+    flat_bcast(sched, buffer, length, 0);
     among_all(sched, levels, all);
 }
 
@@ -61,7 +61,7 @@ int levels_speaks(const levels_t *levels, const rt_group_t *ranks, int root)
     return levels_place(levels, ranks, root) == levels->place ? ranks->rank == root : levels_is_head(levels);
 }
 
-/* The binomial tree of steps_bcast over the nodes. */
+/* The binomial tree of flat_bcast over the nodes. */
 void levels_heads_bcast(sched_t *sched, const levels_t *levels, void *buffer, size_t length, int root)
 {
     const int nodes = levels->heads->size;
@@ -90,7 +90,7 @@ void levels_bcast(sched_t *sched, void *buffer, size_t length, int root)
     const int from = rt_group_find(levels->near, rt_group_world(sched->ranks, root)); /* -1: on another node */
     levels_heads_bcast(sched, levels, buffer, length, root);
     const rt_group_t *all = among(sched, levels->near);
-    steps_bcast(sched, buffer, length, from < 0 ? 0 : from);
+    flat_bcast(sched, buffer, length, from < 0 ? 0 : from);
     among_all(sched, levels, all);
 }
 
@@ -100,7 +100,7 @@ void levels_heads_reduce(sched_t *sched, const levels_t *levels, void *inout, si
     const int at_first = rt_group_world(levels->heads, 0) == rt_group_world(sched->ranks, root);
     const rt_group_t *all = among(sched, levels->heads);
     if (levels_is_head(levels))
-        steps_reduce(sched, inout, count, reduce, 0);
+        flat_reduce(sched, inout, count, reduce, 0);
     among_all(sched, levels, all);
     if (levels->heads->rank == 0 && !at_first)
         sched_send(sched, root, inout, count * reduce->element);
@@ -114,7 +114,7 @@ void levels_reduce(sched_t *sched, void *inout, size_t count, const grp_reduce_t
 {
     const levels_t *levels = sched->levels;
     const rt_group_t *all = among(sched, levels->near);
-    steps_reduce(sched, inout, count, reduce, 0);
+    flat_reduce(sched, inout, count, reduce, 0);
     among_all(sched, levels, all);
     levels_heads_reduce(sched, levels, inout, count, reduce, root);
     sched_wait(sched, 0);
@@ -125,7 +125,7 @@ void levels_heads_allreduce(sched_t *sched, const levels_t *levels, void *inout,
 {
     const rt_group_t *all = among(sched, levels->heads);
     if (levels_is_head(levels))
-        steps_allreduce(sched, inout, count, reduce);
+        flat_allreduce(sched, inout, count, reduce);
     among_all(sched, levels, all);
 }
 
@@ -133,7 +133,7 @@ void levels_allreduce(sched_t *sched, void *inout, size_t count, const grp_reduc
 {
     const levels_t *levels = sched->levels;
     const rt_group_t *all = among(sched, levels->near);
-    steps_reduce(sched, inout, count, reduce, 0);
+    flat_reduce(sched, inout, count, reduce, 0);
     among_all(sched, levels, all);
     levels_heads_allreduce(sched, levels, inout, count, reduce);
     levels_near_bcast(sched, levels, inout, count * reduce->element);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grp/flat.h"
 #include "grp/levels.h"
-#include "grp/steps.h"
 
 #define RETRY 64u /* collectives until a set asks again that found no slot */
 
@@ -116,7 +116,7 @@ static int agree_all(grp_t *grp, offer_t *offer)
     sched_t *sched = sched_open(grp);
     if (sched != NULL) {
         const grp_call_t call = *sched->call;
-        steps_allreduce(sched, offer, 1, &reduce);
+        flat_allreduce(sched, offer, 1, &reduce); /* all are on one node */
         *sched->call = call; /* no choice of the collective */
     }
     return sched_run(sched);

@@ -2,8 +2,7 @@
  * reduce.c - reduce by a binomial tree in the order of the ranks; allreduce by recursive doubling, of much data by a
  * reduce-scatter and an allgather, the ranks beyond a power of two folded into their neighbours; scan along the ranks.
  */
-#include "grp/levels.h"
-#include "grp/node.h"
+#include "grp/flat.h"
 #include "grp/steps.h"
 
 #define HALVING_BYTES (32u << 10) /* from so many on a rank sends each element twice, rather than once in each round */
@@ -41,14 +40,10 @@ static void combine(pair_t *pair, int other_is_lower)
 }
 
 /* Rank 0 collects; another root gets the result from it, as the order of the ranks allows no rotated tree. */
-void steps_reduce(sched_t *sched, void *inout, size_t count, const grp_reduce_t *reduce, int root)
+void flat_reduce(sched_t *sched, void *inout, size_t count, const grp_reduce_t *reduce, int root)
 {
     const int rank = sched_rank(sched);
     pair_t pair;
-    if (levels_fit(sched->levels, reduce)) {
-        levels_reduce(sched, inout, count, reduce, root);
-        return;
-    }
     if (!pair_open(&pair, sched, inout, count, reduce))
         return;
     for (int bit = 1; bit < sched_size(sched); bit *= 2) {
@@ -174,15 +169,11 @@ static void halve_and_gather(pair_t *pair, int power, int extra)
     }
 }
 
-void steps_allreduce(sched_t *sched, void *inout, size_t count, const grp_reduce_t *reduce)
+void flat_allreduce(sched_t *sched, void *inout, size_t count, const grp_reduce_t *reduce)
 {
     const int rank = sched_rank(sched);
     int power = 1;
     pair_t pair;
-    if (levels_fit(sched->levels, reduce)) {
-        levels_allreduce(sched, inout, count, reduce);
-        return;
-    }
     if (!pair_open(&pair, sched, inout, count, reduce))
         return;
     while (power * 2 <= sched_size(sched))
@@ -221,28 +212,6 @@ void steps_scan(sched_t *sched, const void *mine, void *result, size_t count, co
     if (rank + 1 < sched_size(sched))
         sched_send(sched, rank + 1, upto, length);
     sched_wait(sched, 0);
-}
-
-int grp_reduce(grp_t *grp, void *inout, size_t count, const grp_reduce_t *reduce, int root)
-{
-    const int near = node_reduce_fits(grp, count, reduce) ? node_ready(grp) : 0;
-    if (near != 0)
-        return near < 0 ? near : node_reduce(grp->node, inout, inout, count, reduce, root);
-    sched_t *sched = sched_open(grp);
-    if (sched != NULL)
-        steps_reduce(sched, inout, count, reduce, root);
-    return sched_run(sched);
-}
-
-int grp_allreduce(grp_t *grp, void *inout, size_t count, const grp_reduce_t *reduce)
-{
-    const int near = node_reduce_fits(grp, count, reduce) ? node_ready(grp) : 0;
-    if (near != 0)
-        return near < 0 ? near : node_allreduce(grp->node, inout, inout, count, reduce);
-    sched_t *sched = sched_open(grp);
-    if (sched != NULL)
-        steps_allreduce(sched, inout, count, reduce);
-    return sched_run(sched);
 }
 
 int grp_scan(grp_t *grp, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int exclusive)

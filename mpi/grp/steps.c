@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * steps.c - barrier, broadcast and reductions: one level or two, and slots of node memory for the blocking calls.
+ */
+#include "grp/steps.h"
+
+#include "grp/flat.h"
+#include "grp/levels.h"
+#include "grp/node.h"
+
+void steps_barrier(sched_t *sched)
+{
+    if (sched->levels != NULL)
+        levels_barrier(sched);
+    else
+        flat_barrier(sched);
+}
+
+void steps_bcast(sched_t *sched, void *buffer, size_t length, int root)
+{
+    if (sched->levels != NULL)
+        levels_bcast(sched, buffer, length, root);
+    else
+        flat_bcast(sched, buffer, length, root);
+}
+
+void steps_reduce(sched_t *sched, void *inout, size_t count, const grp_reduce_t *reduce, int root)
+{
+    if (levels_fit(sched->levels, reduce))
+        levels_reduce(sched, inout, count, reduce, root);
+    else
+        flat_reduce(sched, inout, count, reduce, root);
+}
+
+void steps_allreduce(sched_t *sched, void *inout, size_t count, const grp_reduce_t *reduce)
+{
+    if (levels_fit(sched->levels, reduce))
+        levels_allreduce(sched, inout, count, reduce);
+    else
+        flat_allreduce(sched, inout, count, reduce);
+}
+
+int grp_barrier(grp_t *grp)
+{
+    const int near = node_ready(grp);
+    if (near != 0)
+        return near < 0 ? near : node_barrier(grp->node);
+    sched_t *sched = sched_open(grp);
+    if (sched != NULL)
+        steps_barrier(sched);
+    return sched_run(sched);
+}
+
+int grp_bcast(grp_t *grp, void *buffer, size_t length, int root)
+{
+    const int near = node_bcast_fits(grp, length) ? node_ready(grp) : 0;
+    if (near != 0)
+        return near < 0 ? near : node_bcast(grp->node, buffer, length, root);
+    sched_t *sched = sched_open(grp);
+    if (sched != NULL)
+        steps_bcast(sched, buffer, length, root);
+    return sched_run(sched);
+}
+
+int grp_reduce(grp_t *grp, void *inout, size_t count, const grp_reduce_t *reduce, int root)
+{
+    const int near = node_reduce_fits(grp, count, reduce) ? node_ready(grp) : 0;
+    if (near != 0)
+        return near < 0 ? near : node_reduce(grp->node, inout, inout, count, reduce, root);
+    sched_t *sched = sched_open(grp);
+    if (sched != NULL)
+        steps_reduce(sched, inout, count, reduce, root);
+    return sched_run(sched);
+}
+
+int grp_allreduce(grp_t *grp, void *inout, size_t count, const grp_reduce_t *reduce)
+{
+    const int near = node_reduce_fits(grp, count, reduce) ? node_ready(grp) : 0;
+    if (near != 0)
+        return near < 0 ? near : node_allreduce(grp->node, inout, inout, count, reduce);
+    sched_t *sched = sched_open(grp);
+    if (sched != NULL)
+        steps_allreduce(sched, inout, count, reduce);
+    return sched_run(sched);
+}
