@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * verbs_change.c - a port that changes while it is in use: its GID, its place in the table, LID, P_Key.
+ * verbs_change.c - the device's events, and a port that changes while it is in use: its GID, its place in the table, LID,
+ * P_Key.
  *
  * A GID that is still in the table stays in use; else the first one of the same kind takes its place; without any the port
  * is `absent` until one comes. */
 #include <endian.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -87,7 +89,8 @@ static void compare_pkey(verbs_port_t *port)
     port->pkey = pkey;
 }
 
-void verbs_port_compare(verbs_port_t *port)
+/* After an event that may mean so: the port's address and P_Key, beside those of before. */
+static void compare(verbs_port_t *port)
 {
     struct ibv_port_attr attr;
     if (port->dead)
@@ -102,4 +105,22 @@ void verbs_port_compare(verbs_port_t *port)
         compare_lid(port, attr.lid);
     compare_pkey(port);
     verbs_port_describe(port);
+}
+
+bool verbs_port_event(verbs_port_t *port, struct ibv_async_event *event)
+{
+    struct pollfd fd = {.fd = port->context->async_fd, .events = POLLIN};
+    if (poll(&fd, 1, 0) <= 0 || (fd.revents & POLLIN) == 0 || port->api->get_async_event(port->context, event) != 0)
+        return false;
+    if (event->event_type == IBV_EVENT_DEVICE_FATAL)
+        port->dead = true;
+    if (event->event_type == IBV_EVENT_DEVICE_FATAL || event->event_type == IBV_EVENT_PORT_ERR)
+        LOG_WARN(port->log, "%s: %s", port->name, port->api->event_text(event->event_type));
+    else if (event->event_type != IBV_EVENT_QP_LAST_WQE_REACHED && /* every connection's end has one */
+             event->event_type != IBV_EVENT_SRQ_LIMIT_REACHED)     /* more receives are posted then */
+        LOG_INFO(port->log, "%s: %s", port->name, port->api->event_text(event->event_type));
+    if (event->event_type == IBV_EVENT_GID_CHANGE || event->event_type == IBV_EVENT_LID_CHANGE ||
+        event->event_type == IBV_EVENT_PKEY_CHANGE || event->event_type == IBV_EVENT_PORT_ACTIVE)
+        compare(port);
+    return true;
 }

@@ -96,7 +96,7 @@ static vbn_status_t check(const verbs_port_t *port, const uint8_t address[16])
     return VBN_OK;
 }
 
-vbn_status_t verbs_group_attach(verbs_group_t *group, verbs_datagram_t *datagram)
+static vbn_status_t attach(verbs_group_t *group, verbs_datagram_t *datagram)
 {
     int error = datagram->port->api->attach_group(datagram->sq.qp, &group->gid, group->lid);
     if (error != 0)
@@ -114,7 +114,7 @@ vbn_status_t verbs_group_join(verbs_group_t *group, verbs_datagram_t *datagram, 
     vbn_status_t status = check(port, address);
     if (status < 0 || !port->address.ethernet)
         return status < 0 ? status : verbs_group_ask(group, datagram);
-    status = verbs_group_attach(group, datagram);
+    status = attach(group, datagram);
     if (status >= 0)
         join_network(group, port);
     return status;
@@ -146,4 +146,34 @@ void verbs_group_renew(verbs_group_t *group, verbs_datagram_t *datagram)
     }
     if (get_route(group, datagram) < 0)
         LOG_WARN(datagram->port->log, "%s", err_text());
+}
+
+static void joined(verbs_group_t *group, verbs_datagram_t *datagram, const verbs_group_answer_t *answer)
+{
+    char text[64];
+    if (group->attached)
+        return;
+    group->gid = answer->gid;
+    group->lid = answer->lid;
+    verbs_gid_text(group->gid.raw, text, sizeof(text));
+    if (attach(group, datagram) < 0) {
+        group->refused = true;
+        LOG_WARN(datagram->port->log, "%s", err_text());
+        return;
+    }
+    LOG_INFO(datagram->port->log, "%s: joined group %s, LID 0x%04x, by the subnet manager", datagram->port->name, text,
+             group->lid);
+}
+
+void verbs_group_look(verbs_group_t *group, verbs_datagram_t *datagram)
+{
+    verbs_group_answer_t answer;
+    while (verbs_group_answer(group, &answer)) {
+        if (answer.joined)
+            joined(group, datagram, &answer);
+        if (!answer.refused)
+            continue;
+        group->refused = true;
+        LOG_WARN(datagram->port->log, "%s: the subnet manager gives no membership of a group", datagram->port->name);
+    }
 }

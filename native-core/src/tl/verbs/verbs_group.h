@@ -30,9 +30,15 @@ void verbs_group_renew(verbs_group_t *group, verbs_datagram_t *datagram);
 /* Now and then, and before the worker sleeps: what the subnet manager says. */
 void verbs_group_look(verbs_group_t *group, verbs_datagram_t *datagram);
 
-/* verbs_group_ib.c */
+/* What the subnet manager says of a group: gid and lid of one that is joined; an answer may be neither. */
+typedef struct verbs_group_answer {
+    bool joined, refused;
+    union ibv_gid gid;
+    uint16_t lid;
+} verbs_group_answer_t;
+
+/* verbs_group_ib.c: asks the subnet manager; takes its next answer, false: there is none. */
 vbn_status_t verbs_group_ask(verbs_group_t *group, verbs_datagram_t *datagram);
-/* verbs_group.c: gid and lid are known. */
-vbn_status_t verbs_group_attach(verbs_group_t *group, verbs_datagram_t *datagram);
+bool verbs_group_answer(verbs_group_t *group, verbs_group_answer_t *answer);
 
 #endif

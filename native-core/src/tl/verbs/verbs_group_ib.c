@@ -76,36 +76,17 @@ vbn_status_t verbs_group_ask(verbs_group_t *group, verbs_datagram_t *datagram)
     return ask(group) == 0 ? VBN_OK : err_sys(errno, "asking the subnet manager of %s for a group", port->name);
 }
 
-static void joined(verbs_group_t *group, verbs_datagram_t *datagram, const struct ibv_ah_attr *route)
-{
-    char text[64];
-    if (group->attached)
-        return;
-    group->gid = route->grh.dgid;
-    group->lid = route->dlid;
-    verbs_gid_text(group->gid.raw, text, sizeof(text));
-    if (verbs_group_attach(group, datagram) < 0) {
-        group->refused = true;
-        LOG_WARN(datagram->port->log, "%s", err_text());
-        return;
-    }
-    LOG_INFO(datagram->port->log, "%s: joined group %s, LID 0x%04x, by the subnet manager", datagram->port->name, text,
-             group->lid);
-}
-
-void verbs_group_look(verbs_group_t *group, verbs_datagram_t *datagram)
+bool verbs_group_answer(verbs_group_t *group, verbs_group_answer_t *answer)
 {
     struct rdma_cm_event *event;
-    while (group->channel != NULL && group->cm->get_event(group->channel, &event) == 0) {
-        enum rdma_cm_event_type type = event->event;
-        struct ibv_ah_attr route = type == RDMA_CM_EVENT_MULTICAST_JOIN ? event->param.ud.ah_attr
-                                                                        : (struct ibv_ah_attr){0};
-        (void)group->cm->ack_event(event);
-        if (type == RDMA_CM_EVENT_MULTICAST_JOIN)
-            joined(group, datagram, &route);
-        if (type != RDMA_CM_EVENT_MULTICAST_ERROR)
-            continue;
-        group->refused = true;
-        LOG_WARN(datagram->port->log, "%s: the subnet manager gives no membership of a group", datagram->port->name);
+    if (group->channel == NULL || group->cm->get_event(group->channel, &event) != 0)
+        return false;
+    *answer = (verbs_group_answer_t){.refused = event->event == RDMA_CM_EVENT_MULTICAST_ERROR,
+                                     .joined = event->event == RDMA_CM_EVENT_MULTICAST_JOIN};
+    if (answer->joined) {
+        answer->gid = event->param.ud.ah_attr.grh.dgid;
+        answer->lid = event->param.ud.ah_attr.dlid;
     }
+    (void)group->cm->ack_event(event);
+    return true;
 }

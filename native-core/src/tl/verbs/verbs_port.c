@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -414,22 +413,4 @@ vbn_status_t verbs_register(const verbs_port_t *port, void *address, size_t byte
         return VBN_OK;
     snprintf(what, sizeof(what), "registering %zu bytes", bytes);
     return verbs_failed(port, what, errno != 0 ? errno : ENOMEM);
-}
-
-bool verbs_port_event(verbs_port_t *port, struct ibv_async_event *event)
-{
-    struct pollfd fd = {.fd = port->context->async_fd, .events = POLLIN};
-    if (poll(&fd, 1, 0) <= 0 || (fd.revents & POLLIN) == 0 || port->api->get_async_event(port->context, event) != 0)
-        return false;
-    if (event->event_type == IBV_EVENT_DEVICE_FATAL)
-        port->dead = true;
-    if (event->event_type == IBV_EVENT_DEVICE_FATAL || event->event_type == IBV_EVENT_PORT_ERR)
-        LOG_WARN(port->log, "%s: %s", port->name, port->api->event_text(event->event_type));
-    else if (event->event_type != IBV_EVENT_QP_LAST_WQE_REACHED && /* every connection's end has one */
-             event->event_type != IBV_EVENT_SRQ_LIMIT_REACHED)     /* more receives are posted then */
-        LOG_INFO(port->log, "%s: %s", port->name, port->api->event_text(event->event_type));
-    if (event->event_type == IBV_EVENT_GID_CHANGE || event->event_type == IBV_EVENT_LID_CHANGE ||
-        event->event_type == IBV_EVENT_PKEY_CHANGE || event->event_type == IBV_EVENT_PORT_ACTIVE)
-        verbs_port_compare(port);
-    return true;
 }

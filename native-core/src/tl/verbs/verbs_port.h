@@ -54,11 +54,11 @@ vbn_status_t verbs_register(const verbs_port_t *port, void *address, size_t byte
 /* "creating X on mlx5_0:1: <errno>" */
 vbn_status_t verbs_failed(const verbs_port_t *port, const char *what, int error);
 
-/* Takes one event off the device's queue; false: none. Acknowledge it with api->ack_async_event. */
-bool verbs_port_event(verbs_port_t *port, struct ibv_async_event *event);
-/* verbs_change.c: after an event that may mean so, compares the port's address and P_Key with what they were. */
-void verbs_port_compare(verbs_port_t *port);
 int verbs_port_query(const verbs_port_t *port, struct ibv_port_attr *attr);
 void verbs_port_describe(verbs_port_t *port); /* fills `why` */
+
+/* verbs_change.c: takes one event off the device's queue, and notes what it changes of the port; false: none. Acknowledge it
+ * with api->ack_async_event. */
+bool verbs_port_event(verbs_port_t *port, struct ibv_async_event *event);
 
 #endif
