@@ -237,6 +237,19 @@ static unsigned read_hot(tcp_iface_t *iface)
     return events;
 }
 
+static void timer_expired(tcp_iface_t *iface)
+{
+    const uint64_t now = tcp_timer_take(iface);
+    for (tcp_ep_t *ep; (ep = tcp_timer_next(iface, now)) != NULL;) {
+        if (ep->detached && now >= ep->flush_due_ns)
+            tcp_ep_retire(ep);
+        else if (ep->state == TCP_CONNECTING)
+            tcp_connect_expired(ep);
+    } /* of an unauthenticated one: tcp_places_admit looks */
+    tcp_alive_look(iface, now);
+    tcp_timer_again(iface);
+}
+
 /* While nothing arrives a system call per progress() would slow down the worker's other transports. arm() looks in
  * any case, so nobody sleeps on it. */
 static bool may_skip_look(tcp_iface_t *iface)
@@ -278,7 +291,7 @@ static unsigned look(tcp_iface_t *iface)
             tcp_places_event(iface, ready[i].data.ptr);
             events++;
         } else if (ready[i].data.ptr == &iface->timer_fd) {
-            tcp_timer_expired(iface);
+            timer_expired(iface);
             events++;
         } else {
             events += ep_event(ready[i].data.ptr, ready[i].events); /* T1: not freed before the end of progress() */

@@ -50,27 +50,6 @@ static tcp_ep_t *oldest_untrusted(const tcp_iface_t *iface)
     return container_of(iface->untrusted.next, tcp_ep_t, untrusted);
 }
 
-void tcp_places_leave(tcp_ep_t *ep)
-{
-    if (list_empty(&ep->untrusted))
-        return;
-    list_remove(&ep->untrusted);
-    tcp_ep_clear_deadline(ep);
-    ep->iface->untrusted_count--;
-    if (ep->source == NULL)
-        return;
-    ep->source->held--;
-    tcp_source_left(&ep->iface->sources, ep->source);
-    ep->source = NULL;
-}
-
-void tcp_places_proved(tcp_ep_t *ep)
-{
-    tcp_source_t *source = tcp_source_of(&ep->iface->sources, &ep->peer_ip);
-    if (source != NULL)
-        tcp_source_proved(&ep->iface->sources, source);
-}
-
 static void adopt(tcp_iface_t *iface, int fd, const tcp_ip_t *ip, uint16_t port)
 {
     tcp_ep_t *ep = tcp_ep_new(iface, TCP_OPENING);
@@ -89,11 +68,7 @@ static void adopt(tcp_iface_t *iface, int fd, const tcp_ip_t *ip, uint16_t port)
         tcp_ep_retire(ep);
         return;
     }
-    list_append(&iface->untrusted, &ep->untrusted);
-    iface->untrusted_count++;
-    ep->source = tcp_source_of(&iface->sources, ip); /* NULL without memory: it counts for nobody */
-    if (ep->source != NULL)
-        ep->source->held++;
+    tcp_stranger_enter(ep);
     iface->params.upcalls.accepted(iface->params.upcalls.arg, &ep->base);
 }
 

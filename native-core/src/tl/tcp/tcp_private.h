@@ -201,13 +201,16 @@ void tcp_listen_close(tcp_iface_t *iface);
 bool tcp_listen_owns(const tcp_iface_t *iface, const void *event); /* is it a listener that epoll names? */
 unsigned tcp_listen_accept(tcp_iface_t *iface, const void *event); /* returns connections accepted or refused */
 
+/* tcp_stranger.c */
+void tcp_stranger_enter(tcp_ep_t *ep);  /* it takes a place */
+void tcp_stranger_leave(tcp_ep_t *ep);  /* if it is unauthenticated: it has proved the key, or ends */
+void tcp_stranger_proved(tcp_ep_t *ep); /* its host is preferred from now on */
+
 /* tcp_places.c */
 void tcp_places_init(tcp_iface_t *iface);
 void tcp_places_close(tcp_iface_t *iface);
 /* A connection has come: it gets an endpoint, waits for a place, or is closed. */
 void tcp_places_enter(tcp_iface_t *iface, int fd, const struct sockaddr *from);
-void tcp_places_leave(tcp_ep_t *ep);     /* if it is unauthenticated: it has proved the key, or ends */
-void tcp_places_proved(tcp_ep_t *ep);    /* its host is preferred from now on */
 bool tcp_places_owns(const void *event); /* is it a waiting connection that epoll names? */
 void tcp_places_event(tcp_iface_t *iface, void *event);
 bool tcp_places_ready(const tcp_iface_t *iface); /* would tcp_places_admit do something? */
@@ -229,19 +232,24 @@ vbn_status_t tcp_ep_secure(tcp_ep_t *ep, bool initiator);
 vbn_status_t tcp_ep_watch(tcp_ep_t *ep); /* registers the events that the state needs */
 void tcp_ep_close_socket(tcp_ep_t *ep);
 void tcp_ep_pend(tcp_ep_t *ep);
+void tcp_ep_peer_text(const tcp_ep_t *ep, char text[TCP_ENDPOINT_TEXT]);
+
+/* tcp_timer.c */
 void tcp_ep_set_deadline(tcp_ep_t *ep, uint64_t deadline_ns);
 void tcp_ep_clear_deadline(tcp_ep_t *ep);
+void tcp_timer_by(tcp_iface_t *iface, uint64_t due_ns); /* it fires then at the latest */
+uint64_t tcp_timer_take(tcp_iface_t *iface);            /* it has fired: the time now */
+tcp_ep_t *tcp_timer_next(tcp_iface_t *iface, uint64_t now_ns); /* one whose deadline has come, which it has no more */
+void tcp_timer_again(tcp_iface_t *iface);                      /* sets it to what is due next */
+
+/* tcp_end.c */
 /* Ends the endpoint with upcalls tx_done and ep_error; a flushing one silently. From progress() only. */
 void tcp_ep_fail(tcp_ep_t *ep, vbn_status_t status, const char *format, ...) BASE_PRINTF(3, 4);
-void tcp_ep_peer_text(const tcp_ep_t *ep, char text[TCP_ENDPOINT_TEXT]);
 vbn_status_t tcp_trust(tl_ep_t *ep);
 void tcp_disconnect(tl_ep_t *ep, vbn_close_mode_t mode, uint64_t timeout_ns);
 void tcp_ep_flush_step(tcp_ep_t *ep); /* flushing: ends our direction once the queue is written, retires after both */
 void tcp_ep_retire(tcp_ep_t *ep);     /* to GONE: closes, drops, frees at the end of progress */
 void tcp_ep_reap(tcp_iface_t *iface);
-void tcp_timer_expired(tcp_iface_t *iface);
-
-void tcp_timer_by(tcp_iface_t *iface, uint64_t due_ns); /* it fires then at the latest */
 
 /* tcp_alive.c */
 void tcp_alive_watch(tcp_ep_t *ep);                       /* not watched yet */
@@ -258,7 +266,11 @@ unsigned tcp_rx_progress(tcp_ep_t *ep); /* returns packets delivered, or 1 for a
 
 /* tcp_tx.c */
 vbn_status_t tcp_send(tl_ep_t *ep, const tl_packet_t *packet);
-unsigned tcp_tx_progress(tcp_ep_t *ep);   /* writes the queue; returns packets completed */
+unsigned tcp_tx_progress(tcp_ep_t *ep); /* writes the queue; returns packets completed */
+
+/* tcp_queue.c */
+vbn_status_t tcp_tx_own(tcp_tx_t *tx); /* replaces the caller's payload by an own copy of what is not written yet */
+void tcp_tx_free(tcp_ep_t *ep, tcp_tx_t *tx);
 vbn_status_t tcp_tx_detach(tcp_ep_t *ep); /* copies payloads that still belong to the caller */
 void tcp_tx_drop(tcp_ep_t *ep, bool upcalls, vbn_status_t status);
 

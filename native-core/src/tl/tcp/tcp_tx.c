@@ -4,7 +4,6 @@
  * the buffer has been handed up (tcp_rx.c). Of many that the worker sends in one turn, those whose sender has to come back
  * for a completion or an answer wait for each other as well (one_of_many). */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -115,51 +114,14 @@ static int tx_write(const tcp_ep_t *ep, tcp_tx_t *tx)
     return 0;
 }
 
-/* Replaces the caller's payload by an own copy of what is not written yet. */
-static vbn_status_t tx_own(tcp_tx_t *tx)
-{
-    size_t bytes = tx->rest_bytes - (tx->head_bytes - tx->head_offset);
-    uint8_t *to = tx->head + tx->head_bytes;
-    if (bytes > sizeof(tx->head) - tx->head_bytes) {
-        to = malloc(bytes);
-        if (!to)
-            return err_set(VBN_ERR_NO_MEMORY, "no memory to queue %zu bytes", bytes);
-        tx->copy = to;
-    }
-    size_t at = 0;
-    for (size_t offset = tx->iov_offset; at < bytes; tx->iov_index++, offset = 0) {
-        const struct iovec *piece = &tx->iov[tx->iov_index];
-        if (piece->iov_len > offset)
-            memcpy(to + at, (const char *)piece->iov_base + offset, piece->iov_len - offset);
-        at += piece->iov_len - offset;
-    }
-    if (!tx->copy)
-        tx->head_bytes += (uint32_t)bytes;
-    tx->single.iov_base = to;
-    tx->single.iov_len = bytes;
-    tx->iov = &tx->single;
-    tx->iov_count = tx->copy ? 1 : 0;
-    tx->iov_index = 0;
-    tx->iov_offset = 0;
-    tx->cookie = NULL;
-    tx->lease = NULL;
-    return VBN_OK;
-}
-
-static void tx_free(tcp_ep_t *ep, tcp_tx_t *tx)
-{
-    free(tx->copy);
-    mpool_put(&ep->iface->tx_pool, tx);
-}
-
 static vbn_status_t enqueue(tcp_ep_t *ep, const tcp_tx_t *from)
 {
     tcp_tx_t *tx = mpool_get(&ep->iface->tx_pool);
     if (!tx)
         return VBN_ERR_NO_MEMORY;
     memcpy(tx, from, offsetof(tcp_tx_t, head) + from->head_bytes);
-    if (!tx->cookie && tx_own(tx) != VBN_OK) {
-        tx_free(ep, tx);
+    if (!tx->cookie && tcp_tx_own(tx) != VBN_OK) {
+        tcp_tx_free(ep, tx);
         return VBN_ERR_NO_MEMORY;
     }
     list_append(&ep->tx, &tx->link);
@@ -168,7 +130,7 @@ static vbn_status_t enqueue(tcp_ep_t *ep, const tcp_tx_t *from)
     if (status != VBN_OK) {
         list_remove(&tx->link);
         ep->tx_count--;
-        tx_free(ep, tx);
+        tcp_tx_free(ep, tx);
         return status;
     }
     return tx->cookie ? VBN_INPROGRESS : VBN_OK;
@@ -337,7 +299,7 @@ static unsigned complete(tcp_ep_t *ep)
     while ((link = list_pop(&ep->written)) != NULL) {
         tcp_tx_t *tx = container_of(link, tcp_tx_t, link);
         void *cookie = tx->cookie;
-        tx_free(ep, tx);
+        tcp_tx_free(ep, tx);
         count++;
         if (cookie && !ep->detached && tcp_ep_is_open(ep))
             ep->iface->params.upcalls.tx_done(&ep->base, cookie, VBN_OK);
@@ -366,34 +328,4 @@ unsigned tcp_tx_progress(tcp_ep_t *ep)
     }
     tcp_ep_flush_step(ep);
     return completed;
-}
-
-vbn_status_t tcp_tx_detach(tcp_ep_t *ep)
-{
-    list_for_each(link, &ep->tx) {
-        tcp_tx_t *tx = container_of(link, tcp_tx_t, link);
-        mem_lease_t *lease = tx->lease;
-        if (tx->cookie == NULL)
-            continue;
-        if (mem_lease_enter(lease, true) != MEM_LEASE_IN)
-            return VBN_ERR_NO_MEMORY;
-        vbn_status_t status = tx_own(tx);
-        mem_lease_leave(lease);
-        if (status != VBN_OK)
-            return status;
-    }
-    return VBN_OK;
-}
-
-void tcp_tx_drop(tcp_ep_t *ep, bool upcalls, vbn_status_t status)
-{
-    list_link_t *link;
-    ep->tx_count = 0;
-    while ((link = list_pop(&ep->written)) != NULL || (link = list_pop(&ep->tx)) != NULL) {
-        tcp_tx_t *tx = container_of(link, tcp_tx_t, link);
-        void *cookie = tx->cookie;
-        tx_free(ep, tx);
-        if (upcalls && cookie && ep->state == TCP_FAILED)
-            ep->iface->params.upcalls.tx_done(&ep->base, cookie, status);
-    }
 }
