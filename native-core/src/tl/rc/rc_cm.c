@@ -31,27 +31,10 @@ typedef struct notice {
 
 /* --------------------------------------------------------------------------------------------- queue pair */
 
-static vbn_status_t to_state(rc_ep_t *ep, enum ibv_qp_state state)
-{
-    const rc_iface_t *iface = rc_iface_of(ep->base.iface);
-    struct ibv_qp_attr attr = {.qp_state = state};
-    int mask = 0;
-    if (state != IBV_QPS_INIT && iface->verbs.port.iwarp)
-        return VBN_OK;
-    if (iface->cm.api->init_qp_attr(ep->cm, &attr, &mask) != 0)
-        return verbs_failed(&iface->verbs.port, "a connection by rdma_cm", errno);
-    return rc_qp_change(ep, &attr, mask);
-}
-
-vbn_status_t rc_cm_init(rc_ep_t *ep)
-{
-    return to_state(ep, IBV_QPS_INIT);
-}
-
 static vbn_status_t arm(rc_ep_t *ep)
 {
-    vbn_status_t status = to_state(ep, IBV_QPS_RTR);
-    return status < 0 ? status : to_state(ep, IBV_QPS_RTS);
+    vbn_status_t status = rc_qp_by_cm(ep, IBV_QPS_RTR);
+    return status < 0 ? status : rc_qp_by_cm(ep, IBV_QPS_RTS);
 }
 
 /* How many reads the peer serves. */
@@ -89,7 +72,7 @@ static void connected(rc_ep_t *ep)
     if (ep->state == RC_CLOSING)
         rc_send_nothing(ep);
     else
-        rc_ep_step(ep);
+        rc_signal_step(ep);
 }
 
 /* ------------------------------------------------------------------------------------------------- caller */

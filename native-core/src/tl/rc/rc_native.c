@@ -76,15 +76,13 @@ static int in_place(rc_iface_t *iface, const tl_access_t *access, struct ibv_sge
     return count;
 }
 
-/* Copies between the buffer and the first `bytes` of a list. */
-static void copy(uint8_t *buffer, const struct iovec *iov, uint32_t bytes, bool to_buffer)
+/* The first `bytes` of a list. */
+static void gather(uint8_t *buffer, const struct iovec *iov, uint32_t bytes)
 {
     for (uint32_t at = 0; at < bytes; iov++) {
         size_t take = iov->iov_len < bytes - at ? iov->iov_len : bytes - at;
-        if (take > 0 && to_buffer)
+        if (take > 0)
             memcpy(buffer + at, iov->iov_base, take);
-        else if (take > 0)
-            memcpy(iov->iov_base, buffer + at, take);
         at += (uint32_t)take;
     }
 }
@@ -117,7 +115,7 @@ static verbs_slot_t *build(rc_iface_t *iface, rc_ep_t *ep, const tl_access_t *ac
     slot->wr.num_sge = 1;
     verbs_count_copy(&iface->verbs, *taken_p);
     if (access->write)
-        copy(slot->buffer, access->iov, *taken_p, true);
+        gather(slot->buffer, access->iov, *taken_p);
     else
         slot->scatter = access->iov;
     return slot;
@@ -150,13 +148,4 @@ void rc_native_ring(tl_ep_t *base)
     rc_ep_t *ep = (rc_ep_t *)base;
     if (ep->state == RC_READY)
         rc_ring_soon(ep);
-}
-
-void rc_native_finish(rc_ep_t *ep, const verbs_slot_t *slot)
-{
-    bool read = slot->wr.opcode == IBV_WR_RDMA_READ;
-    ep->accesses--;
-    ep->reads = (uint8_t)(ep->reads - read);
-    if (slot->scatter != NULL)
-        copy(slot->buffer, slot->scatter, slot->sges[0].length, false);
 }

@@ -134,13 +134,14 @@ static inline rc_ep_t *rc_ep_of_sq(verbs_sq_t *sq)
 /* NULL: *status_p, which may be NULL, says why. */
 rc_ep_t *rc_ep_new(rc_iface_t *iface, void *owner, const verbs_address_t *to, uint64_t remote_id,
                    vbn_status_t *status_p);
-void rc_ep_free(rc_ep_t *ep);
 void rc_ep_add_news(rc_ep_t *ep);
 void rc_ep_fail(rc_ep_t *ep,
                 const char *why); /* why is copied into the thread's error text when told: static or the port's */
 void rc_ep_tell(rc_ep_t *ep);
-/* The peer's queue pair is known: connects, becomes READY when nothing is missing. */
-void rc_ep_step(rc_ep_t *ep);
+void rc_tick_soon(rc_iface_t *iface);
+
+/* rc_life.c */
+void rc_ep_free(rc_ep_t *ep);
 void rc_ep_closing_look(rc_ep_t *ep, uint64_t now);
 vbn_status_t rc_ep_connect(tl_iface_t *base, const void *address, size_t length, void *owner, tl_ep_t **ep_p);
 vbn_status_t rc_ep_trust(tl_ep_t *base);
@@ -148,7 +149,6 @@ void rc_ep_disconnect(tl_ep_t *base, vbn_close_mode_t mode, uint64_t timeout_ns)
 
 /* rc_cm.c */
 vbn_status_t rc_cm_call(rc_ep_t *ep);
-vbn_status_t rc_cm_init(rc_ep_t *ep);   /* its new queue pair */
 unsigned rc_cm_look(rc_iface_t *iface); /* takes events; their number */
 void rc_cm_parted(rc_iface_t *iface);
 bool rc_cm_ending(rc_ep_t *ep); /* all is sent: true while the peer has yet to take it (iWARP) */
@@ -167,18 +167,21 @@ vbn_status_t rc_qp_arm(rc_ep_t *ep);
 void rc_qp_close(rc_ep_t *ep);
 void rc_qp_limit_reads(rc_ep_t *ep); /* sets reads_most from remote_reads */
 /* As rdma_cm says, with the time-outs, rights and limits of our own. */
-vbn_status_t rc_qp_change(rc_ep_t *ep, struct ibv_qp_attr *attr, int mask);
+vbn_status_t rc_qp_by_cm(rc_ep_t *ep, enum ibv_qp_state state);
 unsigned rc_qp_serves(const rc_iface_t *iface);                      /* reads of a peer at a time */
 void rc_qp_last_receive(rc_iface_t *iface, const struct ibv_qp *qp); /* the device's word that it holds none any more */
 void rc_qp_drained_look(rc_iface_t *iface, uint64_t now);
 
 /* rc_signal.c */
 void rc_signal_send(rc_ep_t *ep, unsigned flags);
-void rc_signal_receive(rc_iface_t *iface, const uint8_t *bytes, uint32_t length);
-void rc_signal_look(rc_ep_t *ep, uint64_t now);
 void rc_signal_drop(rc_ep_t *ep);
 vbn_status_t rc_signal_queue(rc_ep_t *ep, const tl_packet_t *packet);
-void rc_tick_soon(rc_iface_t *iface);
+/* The peer's queue pair is known: connects, becomes READY when nothing is missing. */
+void rc_signal_step(rc_ep_t *ep);
+
+/* rc_hear.c */
+void rc_signal_receive(rc_iface_t *iface, const uint8_t *bytes, uint32_t length);
+void rc_signal_look(rc_ep_t *ep, uint64_t now); /* repeats, if it is time */
 
 /* rc_send.c */
 vbn_status_t rc_send(tl_ep_t *base, const tl_packet_t *packet);
@@ -194,8 +197,6 @@ void rc_native_open(rc_iface_t *iface);
 vbn_status_t rc_native_expose(tl_ep_t *base, uint64_t key_handle, mem_exposed_t *exposed_p);
 vbn_status_t rc_native_access(tl_ep_t *base, const tl_access_t *access, uint32_t *taken_p);
 void rc_native_ring(tl_ep_t *base);
-/* The request is done: bytes that came into a buffer go to their place. */
-void rc_native_finish(rc_ep_t *ep, const verbs_slot_t *slot);
 
 /* rc_receives.c */
 vbn_status_t rc_receives_open(rc_iface_t *iface);

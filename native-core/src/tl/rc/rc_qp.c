@@ -36,16 +36,23 @@ static vbn_status_t change(const rc_ep_t *ep, struct ibv_qp_attr *attr, int mask
     return error == 0 ? VBN_OK : verbs_failed(port, what, error);
 }
 
-vbn_status_t rc_qp_change(rc_ep_t *ep, struct ibv_qp_attr *attr, int mask)
+vbn_status_t rc_qp_by_cm(rc_ep_t *ep, enum ibv_qp_state state)
 {
-    attr->qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-    attr->min_rnr_timer = RNR_TIMER;
-    attr->timeout = TIMEOUT;
-    attr->retry_cnt = RETRIES;
-    attr->rnr_retry = RNR_FOR_EVER;
-    attr->max_rd_atomic = ep->reads_most;
-    attr->max_dest_rd_atomic = (uint8_t)rc_qp_serves(rc_iface_of(ep->base.iface));
-    return change(ep, attr, mask, "a connection by rdma_cm");
+    const rc_iface_t *iface = rc_iface_of(ep->base.iface);
+    struct ibv_qp_attr attr = {.qp_state = state};
+    int mask = 0;
+    if (state != IBV_QPS_INIT && iface->verbs.port.iwarp)
+        return VBN_OK;
+    if (iface->cm.api->init_qp_attr(ep->cm, &attr, &mask) != 0)
+        return verbs_failed(&iface->verbs.port, "a connection by rdma_cm", errno);
+    attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+    attr.min_rnr_timer = RNR_TIMER;
+    attr.timeout = TIMEOUT;
+    attr.retry_cnt = RETRIES;
+    attr.rnr_retry = RNR_FOR_EVER;
+    attr.max_rd_atomic = ep->reads_most;
+    attr.max_dest_rd_atomic = (uint8_t)rc_qp_serves(iface);
+    return change(ep, &attr, mask, "a connection by rdma_cm");
 }
 
 vbn_status_t rc_qp_open(rc_ep_t *ep)
@@ -67,7 +74,7 @@ vbn_status_t rc_qp_open(rc_ep_t *ep)
     status = map_put(&iface->by_qp, ep->sq.qp->qp_num, ep);
     if (status >= 0)
         status = ep->cm != NULL
-                     ? rc_cm_init(ep)
+                     ? rc_qp_by_cm(ep, IBV_QPS_INIT)
                      : change(ep, &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
                               "a connection (INIT)");
     if (status < 0)

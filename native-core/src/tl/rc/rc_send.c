@@ -202,13 +202,33 @@ void rc_probe(tl_ep_t *base)
     rc_ring_soon(ep);
 }
 
+static void scatter(const uint8_t *buffer, const struct iovec *iov, uint32_t bytes)
+{
+    for (uint32_t at = 0; at < bytes; iov++) {
+        size_t take = iov->iov_len < bytes - at ? iov->iov_len : bytes - at;
+        if (take > 0)
+            memcpy(iov->iov_base, buffer + at, take);
+        at += (uint32_t)take;
+    }
+}
+
+/* A get or put of rc_native.c is done: bytes that came into a buffer go to their place. */
+static void finish_access(rc_ep_t *ep, const verbs_slot_t *slot)
+{
+    bool read = slot->wr.opcode == IBV_WR_RDMA_READ;
+    ep->accesses--;
+    ep->reads = (uint8_t)(ep->reads - read);
+    if (slot->scatter != NULL)
+        scatter(slot->buffer, slot->scatter, slot->sges[0].length);
+}
+
 /* The device needs the payload no more. After a failure the link takes everything back with the endpoint. */
 static void release(rc_iface_t *iface, rc_ep_t *ep, verbs_slot_t *slot)
 {
     void *cookie = slot->cookie;
     bool one_sided = slot->one_sided;
     if (one_sided && ep->state == RC_READY)
-        rc_native_finish(ep, slot);
+        finish_access(ep, slot);
     verbs_slot_free(&iface->verbs.slots, slot);
     if (cookie == NULL || ep->state != RC_READY)
         return;
