@@ -163,6 +163,8 @@ void mem_room_leave(int turn);
 vbn_status_t mem_room_explain(vbn_status_t status);
 /* Adds a complete memory to the registry and gives it its handle. */
 vbn_status_t mem_publish(vbn_mem_t *mem);
+/* Takes it out again; true: no operation holds it, and it is the caller's to destroy, else the last mem_unhold does. */
+bool mem_unpublish(vbn_mem_t *mem);
 /* Unmaps and closes a memory that is not (or no longer) published; the object goes with its last reference. */
 void mem_destroy(vbn_mem_t *mem);
 /* Its pages are gone: they count no more. */

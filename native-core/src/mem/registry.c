@@ -112,6 +112,21 @@ vbn_status_t mem_publish(vbn_mem_t *mem)
     return status;
 }
 
+bool mem_unpublish(vbn_mem_t *mem)
+{
+    mem_registry_t *registry = mem->registry;
+    pthread_mutex_lock(&registry->lock);
+    (void)handle_drop(&registry->memories, mem->handle);
+    itree_remove(&registry->by_address, &mem->node);
+    list_remove(&mem->shared);
+    if (!mem->discarded)
+        count_bytes(mem, UINT64_MAX);
+    mem->freed = true;
+    bool last = mem->holds == 0;
+    pthread_mutex_unlock(&registry->lock);
+    return last;
+}
+
 void mem_destroy(vbn_mem_t *mem)
 {
     if (mem->region != NULL)
@@ -126,48 +141,6 @@ void mem_destroy(vbn_mem_t *mem)
     mem_ranges_clear(&mem->here);
     free(mem->path);
     mem_unreference(mem);
-}
-
-vbn_status_t mem_free(vbn_mem_t *mem)
-{
-    if (mem == NULL)
-        return err_set(VBN_ERR_INVALID, "no memory given");
-    vbn_status_t status = mem_revoke(mem);
-    if (status != VBN_OK)
-        return status;
-    mem_registry_t *registry = mem->registry;
-    pthread_mutex_lock(&registry->lock);
-    (void)handle_drop(&registry->memories, mem->handle);
-    itree_remove(&registry->by_address, &mem->node);
-    list_remove(&mem->shared);
-    if (!mem->discarded)
-        count_bytes(mem, UINT64_MAX);
-    mem->freed = true;
-    bool last = mem->holds == 0;
-    pthread_mutex_unlock(&registry->lock);
-    if (last)
-        mem_destroy(mem);
-    return VBN_OK;
-}
-
-vbn_status_t mem_revoke(vbn_mem_t *mem)
-{
-    if (mem == NULL)
-        return err_set(VBN_ERR_INVALID, "no memory given");
-    vbn_status_t status = mem_check_fork(mem->registry);
-    if (status != VBN_OK)
-        return status;
-    pthread_mutex_lock(&mem->registry->lock);
-    bool first = !mem->revoked;
-    mem->revoked = true;
-    if (first)
-        mem_drop_keys(mem);
-    pthread_mutex_unlock(&mem->registry->lock);
-    mem_shut(mem);
-    mem_unexpose(mem); /* always: a revoke by another thread may not be that far yet */
-    if (first && mem->path != NULL && !mem->opened)
-        mem_file_revoke(mem);
-    return VBN_OK;
 }
 
 void mem_count_discarded(vbn_mem_t *mem)
