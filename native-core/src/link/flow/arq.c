@@ -488,22 +488,11 @@ vbn_status_t link_arq_open(vbn_peer_t *peer, uint64_t session)
 }
 
 /* Over each lane: the end of a connection that arrives before the word would count as a lane that broke. */
-static void tell_end(vbn_peer_t *peer)
+static void tell_end(const vbn_peer_t *peer)
 {
-    uint8_t bytes[LINK_HEADER_BYTES];
-    for (link_lane_t *lane = peer->lane; lane != NULL; lane = lane->next) {
-        if (lane->hs != NULL || lane->blocked || lane->drop_sent || lane->ep == NULL)
-            continue;
-        link_header_t header = {.version = LINK_VERSION,
-                                .type = LINK_CLOSE,
-                                .flags = LINK_FLAG_AT_ONCE,
-                                .connection = lane->remote_connection,
-                                .sequence = peer->tx_next,
-                                .ack = peer->rx_next};
-        link_header_encode(&header, bytes);
-        tl_packet_t packet = {.header = bytes, .header_bytes = sizeof(bytes)};
-        link_lane_ops(lane)->send(lane->ep, &packet); /* lost: the peer's time-out finds out */
-    }
+    for (const link_lane_t *lane = peer->lane; lane != NULL; lane = lane->next)
+        if (lane->hs == NULL && !lane->blocked && !lane->drop_sent && lane->ep != NULL)
+            (void)link_send_bare(lane, LINK_CLOSE, LINK_FLAG_AT_ONCE); /* lost: the peer's time-out finds out */
 }
 
 void link_arq_close(vbn_peer_t *peer, list_link_t *parked)

@@ -2,17 +2,9 @@
  * drop.c - the orderly end of a lane while others go on: LANE_DROP in both directions, when nothing is in flight over it (R3). */
 #include "link/flow/flow.h"
 
-static void send_drop(vbn_peer_t *peer, link_lane_t *lane)
+static void send_drop(link_lane_t *lane)
 {
-    uint8_t bytes[LINK_HEADER_BYTES];
-    link_header_t header = {.version = LINK_VERSION,
-                            .type = LINK_LANE_DROP,
-                            .connection = lane->remote_connection,
-                            .sequence = peer->tx_next,
-                            .ack = peer->rx_next};
-    link_header_encode(&header, bytes);
-    tl_packet_t packet = {.header = bytes, .header_bytes = sizeof(bytes)};
-    vbn_status_t status = link_lane_ops(lane)->send(lane->ep, &packet);
+    vbn_status_t status = link_send_bare(lane, LINK_LANE_DROP, 0);
     lane->blocked = lane->blocked || status == VBN_BUSY;
     lane->drop_sent = status == VBN_OK || status == VBN_INPROGRESS;
 }
@@ -37,7 +29,7 @@ static bool drop_step(vbn_peer_t *peer)
         if (!lane->dropping || lane->under_way > 0)
             continue;
         if (!lane->drop_sent && !lane->blocked)
-            send_drop(peer, lane);
+            send_drop(lane);
         if (!lane->drop_sent || !lane->drop_heard)
             continue;
         end_drop(lane);

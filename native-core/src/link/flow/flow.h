@@ -23,6 +23,12 @@ void link_kept_drop_held(link_arq_t *arq);
 /* Writes the bits that tell the peer of held packets; returns the bytes. */
 uint32_t link_kept_sack(const vbn_peer_t *peer, uint8_t *bytes);
 
+/* --------------------------------------------------------------------------------------------- bare.c */
+
+/* Sends a packet of this type (LINK_CLOSE, LINK_LANE_DROP) over the lane of a peer, out of sequence and not kept: it may get
+ * lost. The status is that of tl_ops_t.send. */
+vbn_status_t link_send_bare(const link_lane_t *lane, unsigned type, unsigned flags);
+
 /* ------------------------------------------------------------------------------------------- credit.c */
 
 vbn_status_t link_send_ack(vbn_peer_t *peer, unsigned flags);

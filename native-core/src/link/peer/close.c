@@ -13,18 +13,10 @@
 
 #define LOOKS 32u
 
-static void say_close(vbn_peer_t *peer)
+/* Lost, the peer sees the end of the connection. */
+static void say_close(const vbn_peer_t *peer)
 {
-    link_lane_t *lane = peer->lane;
-    uint8_t bytes[LINK_HEADER_BYTES];
-    link_header_t header = {.version = LINK_VERSION,
-                            .type = LINK_CLOSE,
-                            .connection = lane->remote_connection,
-                            .sequence = peer->tx_next,
-                            .ack = peer->rx_next};
-    link_header_encode(&header, bytes);
-    tl_packet_t packet = {.header = bytes, .header_bytes = sizeof(bytes)};
-    link_lane_ops(lane)->send(lane->ep, &packet); /* lost: the peer sees the end itself */
+    (void)link_send_bare(peer->lane, LINK_CLOSE, 0);
 }
 
 void link_close_announced(vbn_peer_t *peer)
