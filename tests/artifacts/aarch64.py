@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The core that was cross-built for aarch64, started under QEMU's user emulation.
 
-usage: aarch64.py BUILD NATIVE SYSROOT     BUILD: for aarch64; NATIVE: of this host; SYSROOT: OpenSSL, lz4 and zstd for arm64
+usage: aarch64.py BUILD NATIVE SYSROOT [--list] [NAME ...]
+BUILD: for aarch64; NATIVE: of this host; SYSROOT: OpenSSL, lz4 and zstd for arm64
 """
 import os
 import pathlib
@@ -15,6 +16,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/lib"))
 import elf  # noqa: E402  (needs the path above)
+import program  # noqa: E402
 import unittests  # noqa: E402
 
 EMULATOR = ("qemu-aarch64-static", "-L", "/usr/aarch64-linux-gnu")
@@ -105,7 +107,6 @@ class Aarch64(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 4:
-        sys.exit(__doc__)
-    BUILD, NATIVE, SYSROOT = map(os.path.abspath, sys.argv[1:4])
-    sys.exit(unittests.run(unittests.flat(unittest.TestLoader().loadTestsFromModule(sys.modules["__main__"])), sys.argv[4:]))
+    OPTIONS = program.read(program.parser(__doc__, build="for aarch64", native="of this host", sysroot="libraries for arm64"))
+    BUILD, NATIVE, SYSROOT = map(os.path.abspath, (OPTIONS.build, OPTIONS.native, OPTIONS.sysroot))
+    sys.exit(unittests.main(unittests.of_classes(Aarch64), OPTIONS))

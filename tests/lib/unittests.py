@@ -2,25 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the unittest files test_*.py of a folder.
 
-usage: unittests.py FOLDER [--list] [NAME ...]
+usage: unittests.py FOLDER [--full] [--list] [NAME ...]
 
 NAME is a file, a class, a function, Class.function, or else a part of an id. --list prints the ids (file.Class.function) and
 runs nothing. A NAME that matches nothing ends the program with status 2 before a test has run.
 """
 import os
-import re
 import resource
-import signal
 import sys
 import time
 import unittest
 
-
-PARTS = re.compile(r"[.#\s]+")
-
-
-class NoMatch(Exception):
-    """No test has this name."""
+import program
 
 
 def flat(suite):
@@ -30,23 +23,6 @@ def flat(suite):
             yield from flat(entry)
         else:
             yield entry
-
-
-def is_named(test_id, name):
-    """name is the whole id, or parts of it that follow each other: file.Class.function, Class#method, words of a case."""
-    parts, wanted = PARTS.split(test_id), PARTS.split(name.removesuffix(".py"))
-    return any(parts[place:place + len(wanted)] == wanted for place in range(len(parts)))
-
-
-def choose(ids, names):
-    """The ids that any of the names means: exactly, or as a part of the text where none is exact. Raises NoMatch."""
-    chosen = set()
-    for name in names:
-        found = [one for one in ids if is_named(one, name)] or [one for one in ids if name in one]
-        if not found:
-            raise NoMatch(name)
-        chosen.update(found)
-    return [one for one in ids if one in chosen]
 
 
 def processor_seconds():
@@ -75,11 +51,6 @@ class Timed(unittest.TextTestResult):
         self.stream.writeln(f"    {time.monotonic() - self.began:.1f} s, {processor_seconds() - self.used:.1f} CPU s")
 
 
-def ended(number, _frame):
-    """Clusters are stopped on the way out, with what would outlive the daemons, such as YARN's containers."""
-    raise KeyboardInterrupt(signal.Signals(number).name)
-
-
 def discovered(folder):
     """The tests of the folder; SystemExit, with the traceback, where a file cannot be read."""
     sys.path.insert(0, folder)
@@ -90,38 +61,29 @@ def discovered(folder):
     return tests
 
 
-def run_suite(suite):
-    """Runs a suite in the usual way; gives unittest's result."""
-    return unittest.TextTestRunner(verbosity=2, stream=sys.stdout, resultclass=Timed).run(suite)
+def of_classes(*cases):
+    """The tests of TestCase classes."""
+    return [test for case in cases for test in unittest.defaultTestLoader.loadTestsFromTestCase(case)]
 
 
-def run(tests, words, run_all=run_suite):
-    """words: --list, or names of tests; all tests when there are none. run_all(suite) runs them. Gives the exit status."""
+def main(tests, options, after=lambda: None):
+    """Lists or runs tests, as program.serve() does; after() is called when they have ended, in whatever way. Gives the exit
+    status."""
     by_id = {test.id(): test for test in tests}
-    if "--list" in words:
-        print("\n".join(by_id))
-        return 0
-    try:
-        chosen = choose(list(by_id), words) if words else list(by_id)
-    except NoMatch as name:
-        print(f"no test matches '{name}'", file=sys.stderr)
-        return 2
-    result = run_all(unittest.TestSuite(by_id[one] for one in chosen))
-    return 0 if result.wasSuccessful() and result.testsRun > 0 else 1
 
+    def run(ids):
+        try:
+            suite = unittest.TestSuite(by_id[one] for one in ids)
+            result = unittest.TextTestRunner(verbosity=2, stream=sys.stdout, resultclass=Timed).run(suite)
+            return 0 if result.wasSuccessful() and result.testsRun > 0 else 1
+        finally:
+            after()
 
-def main(folder, words, run_all=run_suite):
-    """Runs the tests of a folder until they end or a signal ends them. Gives the exit status."""
-    signal.signal(signal.SIGTERM, ended)
-    signal.signal(signal.SIGHUP, ended)
-    try:
-        return run(discovered(os.path.abspath(folder)), words, run_all)
-    except KeyboardInterrupt as reason:
-        print(f"ended by {str(reason) or 'SIGINT'}: what is not told above did not run", flush=True)
-        return 130
+    return program.serve(options, lambda names: program.choose(list(by_id), names), run)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2 or not os.path.isdir(sys.argv[1]):
-        sys.exit(__doc__)
-    sys.exit(main(sys.argv[1], sys.argv[2:]))
+    OPTIONS = program.read(program.parser(__doc__, folder="with files test_*.py"))
+    if not OPTIONS.folder.is_dir():
+        sys.exit(f"no folder {OPTIONS.folder}; usage: unittests.py FOLDER [NAME ...]")
+    sys.exit(main(discovered(os.path.abspath(OPTIONS.folder)), OPTIONS))

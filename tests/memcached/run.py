@@ -6,7 +6,6 @@ usage: run.py --build FOLDER [--python PYTHON] [--full] [NAME ...]
        run.py --list [--full] [NAME ...]  prints the tests' names; nothing needs to be built for it
 --build has verbena-memcached; --python has pymemcache; NAME is a file, class or test, or a part of its name.
 --full, or VERBENA_TEST_FULL=1: more of them."""
-import argparse
 import os
 import pathlib
 import shutil
@@ -15,20 +14,17 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
-import unittests  # noqa: E402  (needs the path above)
+import program  # noqa: E402  (needs the path above)
+import unittests  # noqa: E402
 
 DEBIAN_PYTHON = "/usr/bin/python3"  # its pylibmc belongs to it
-CANNOT_RUN = 77  # exit status
 
 
 def read_words():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = program.parser(__doc__)
     parser.add_argument("--build", type=pathlib.Path)
     parser.add_argument("--python", help="a Python that has pymemcache")
-    parser.add_argument("--full", action="store_true")
-    parser.add_argument("--list", action="store_true")
-    parser.add_argument("name", nargs="*")
-    words = parser.parse_intermixed_args()
+    words = program.read(parser)
     if words.build is None and not words.list:
         parser.error("no --build")
     return words
@@ -47,8 +43,6 @@ def prepare(words):
     os.environ["VERBENA_MEMCACHED_BUILD"] = str((words.build or HERE).resolve())
     if words.python:
         os.environ["VERBENA_MEMCACHED_PYTHON"] = words.python
-    if words.full:
-        os.environ["VERBENA_TEST_FULL"] = "1"
 
 
 def main():
@@ -56,8 +50,8 @@ def main():
     prepare(words)
     if missing() and not words.list:
         print(f"no server is compared: Debian's {' '.join(missing())} are not here")
-        return CANNOT_RUN
-    return unittests.main(str(HERE), ["--list"] if words.list else words.name)
+        return program.CANNOT_RUN
+    return unittests.main(unittests.discovered(str(HERE)), words)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ def suites_with(suites, word, places, root):
             return []
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         listed = dict(zip((suite.name for suite in suites), pool.map(ids, suites)))
-    exact = [name for name, tests in listed.items() if any(kinds.unittests.is_named(one, word) for one in tests)]
+    exact = [name for name, tests in listed.items() if any(kinds.program.is_named(one, word) for one in tests)]
     return exact[:1] or [name for name, tests in listed.items() if any(word in one for one in tests)][:MOST]
 
 

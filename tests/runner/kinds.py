@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
-import unittests  # noqa: E402  (needs the path above)
+import program  # noqa: E402  (needs the path above)
 
 PROGRAM_LIMIT = 1200  # seconds for one program of ctest: it ends one that hangs, and none on a loaded machine
 SCRIPT = re.compile(r"^class (\w+)|^    def (test_\w+)", re.M)
@@ -131,6 +131,6 @@ def some(suite, places, root, names):
     """What runs the tests that names mean; each of them means some."""
     if suite.kind == "program":
         return Chosen(program_command(suite, places, names), environment(suite, places), [])
-    chosen = unittests.choose(listed(suite, places, root), names)
+    chosen = program.choose(listed(suite, places, root), names)
     whole_programs = [one for one in chosen if "." not in one]
     return ctest_chosen(suite, places, root, [one for one in chosen if "." not in one or one.split(".")[0] not in whole_programs])

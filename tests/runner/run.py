@@ -7,7 +7,6 @@ import dataclasses
 import fcntl
 import os
 import pathlib
-import signal
 import sys
 import time
 
@@ -193,15 +192,9 @@ def show_list(run):
     return 0
 
 
-def interrupted(number, _frame):
-    raise KeyboardInterrupt(signal.Signals(number).name)
-
-
 def main():
     options = parsed(sys.argv[1:])
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup does
-            signal.signal(number, interrupted)
+    kinds.program.raise_on_signals()
     began = time.monotonic()
     try:
         run = Run(options, HERE.parents[1], pathlib.Path(os.environ["VERBENA_STATE"]), pathlib.Path(os.environ["VERBENA_CACHE"]))

@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The short and the long form of Spark's tests, and a program's main for some of their classes."""
-import os
+"""The short and the long form of Spark's tests, and the main of a program for some of their classes."""
 import pathlib
 import sys
 import unittest
 
+import jvm
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
-import unittests  # noqa: E402  (needs the path above)
+import program  # noqa: E402  (needs the path above)
+import unittests  # noqa: E402
+from driver import procs  # noqa: E402  (jvm has its path)
 
-FULL = "--full" in sys.argv or bool(os.environ.get("VERBENA_TEST_FULL"))
+FULL = program.is_full(sys.argv)
 LONG = unittest.skipUnless(FULL, "runs with --full")
-FLAGS = ("--full", "--stock")
 
 
-def main(cases, run):
-    """Lists the tests of TestCase classes, or hands a suite of those that the user named to run, which gives a unittest
-    result; the exit status."""
-    tests = [test for case in cases for test in unittest.defaultTestLoader.loadTestsFromTestCase(case)]
-    return unittests.run(tests, [word for word in sys.argv[1:] if word not in FLAGS], run)
+def main(cases, options, stop=lambda: None):
+    """Lists or runs the tests of TestCase classes, and says how many JVMs that took. stop() and the end of all processes come
+    after the tests. Gives the exit status."""
+    if not options.list:
+        jvm.count_starts()
+    return unittests.main(unittests.of_classes(*cases), options, lambda: (stop(), procs.stop_all()))

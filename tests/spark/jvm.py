@@ -11,6 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "..", "ohb")]
 
 import archive  # noqa: E402  (needs the path above)
+import program  # noqa: E402
 from sides import spark  # noqa: E402
 
 # Most of their processor time is start and compilation: the quick compiler alone, one thread to collect garbage.
@@ -31,15 +32,12 @@ def start_quickly():
 
 
 def count_starts():
-    """Every JVM opens a log of its own, of errors that it does not have."""
+    """The program says at its end how many JVMs it took: each opens a log of its own, of errors that it does not have."""
     global STARTS
     STARTS = tempfile.mkdtemp(prefix="verbena-jvms-")
     atexit.register(shutil.rmtree, STARTS, ignore_errors=True)
     _add(f"-Xlog:safepoint=error:file={STARTS}/%p-%t:none:filecount=0")
-
-
-def print_starts():
-    print(f"JVMs started: {len(os.listdir(STARTS))}", flush=True)
+    program.COUNTERS["JVMs started"] = lambda: len(os.listdir(STARTS))
 
 
 def share_classes():

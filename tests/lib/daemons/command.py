@@ -1,30 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The end of a command for a cluster: what failed is one line, and so is Ctrl-C."""
-import signal
+import pathlib
 import sys
 
 from .errors import Failed
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-EXIT_FAILED, EXIT_INTERRUPTED = 1, 130
-
-
-def _interrupted(_number, _frame):
-    for number in SIGNALS:  # what was started is being ended: a second Ctrl-C would leave some of it
-        signal.signal(number, signal.SIG_IGN)
-    raise KeyboardInterrupt
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import program  # noqa: E402  (needs the path above)
 
 
 def run(call):
     """Runs it and gives the exit status: its own, or that of a failure or a signal."""
-    for number in SIGNALS:
-        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup does
-            signal.signal(number, _interrupted)
+    program.raise_on_signals()
     try:
         return call() or 0
     except Failed as failure:
         print(f"verbena: {failure}", file=sys.stderr)
-        return EXIT_FAILED
+        return 1
     except KeyboardInterrupt:
         print("verbena: stopped by a signal; nothing that this command has started is left running", file=sys.stderr)
-        return EXIT_INTERRUPTED
+        return program.INTERRUPTED

@@ -2,11 +2,17 @@
 """How the JVMs of daemons and clients are started."""
 import collections
 import os
+import pathlib
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import program as protocol  # noqa: E402  (needs the path above; program() is a function here)
 
 # Tests start many short JVMs: the quick compiler alone, one thread to collect garbage.
 QUICK = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-XX:-UsePerfData"]
 
 STARTED = collections.Counter()  # "java": the JVMs that this process has made command lines for
+protocol.COUNTERS["JVMs started"] = lambda: STARTED["java"]
 
 
 def opens(*packages):

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs Apache Spark's own test suites, from the test jars that Spark publishes, with Verbena's shuffle.
 
-usage: run.py [--stock] [--full] [--list] [SUITE ...]   (SUITE: a key of SUITES or a part of one, or any class name with its
+usage: run.py [--stock] [--full] [--list] [NAME ...]   (NAME: a key of SUITES or a part of one, or any class name with its
 package). --full, or VERBENA_TEST_FULL=1: all suites of the list, whole. Prints one line per suite and at the end
-"N passed, M failed, K skipped". Needs SPARK_HOME, javac and Maven.
+"N passed, N failed, N skipped". Needs SPARK_HOME, javac and Maven.
 """
-import argparse
 import os
 import re
 import shutil
@@ -19,8 +18,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 sys.path[:0] = [os.path.join(ROOT, "ohb"), os.path.join(ROOT, "tests", "lib"), os.path.join(ROOT, "tests", "spark")]
 
 import jars  # noqa: E402  (needs the path above)
-import chosen  # noqa: E402
 import jvm  # noqa: E402
+import program  # noqa: E402
 from driver import procs  # noqa: E402
 from sides import spark  # noqa: E402
 
@@ -169,45 +168,29 @@ def run_all(suites, only, stock, work):
     jar = None if stock else spark.plugin_jar(ROOT)
     if not stock and not os.path.isfile(jar or ""):
         raise procs.Failed("the Spark plugin is not built: run ./verbena build (or give --stock)")
-    totals = [0, 0, 0]
+    tally = program.Tally()
     for suite, results in run_suites(suites, only, work, jar).items():
-        for place, names in enumerate(results):
-            totals[place] += len(names)
+        tally.add(*map(len, results))
         print(f"{suite}: " + ", ".join(f"{len(names)} {word}" for names, word in zip(
             results, ("tests passed", "tests failed", "not applicable"))), flush=True)
         for name in results[1]:
             print(f"  FAILED: {name}", flush=True)
         for name in results[2]:
             print(f"  not applicable: {name}", flush=True)
-    print("{} passed, {} failed, {} skipped".format(*totals))
-    return 1 if totals[1] else 0
+    return tally.end()
 
 
-def named(word):
-    """Keys of SUITES that a word means, or a class that is none of them."""
-    return [word] if "." in word else chosen.unittests.choose(list(SUITES), [word])
+def find(names, usual):
+    """Keys of SUITES, and classes that are none of them. Raises program.NoMatch."""
+    classes = [name for name in names if "." in name]
+    keys = [name for name in names if "." not in name]
+    return [*(program.choose(list(SUITES), keys, usual) if keys or not names else []), *classes]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(SUITES)}, or a class name")
-    parser.add_argument("--stock", action="store_true", help="with Spark's own shuffle: checks the runner itself")
-    parser.add_argument("--full", action="store_true", default=chosen.FULL, help="all suites of the list, whole")
-    parser.add_argument("--list", action="store_true", help="print the names of the suites and end")
-    parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="only tests whose names have TEXT")
-    parser.add_argument("--work", help="folder for logs, kept (default: a temporary one)")
-    options = parser.parse_args()
-    try:
-        names = [found for name in options.suites for found in named(name)] or (SUITES if options.full else DEFAULT)
-    except chosen.unittests.NoMatch as name:
-        print(f"no test matches '{name}'", file=sys.stderr)
-        return 2
-    if options.list:
-        print("\n".join(names if options.suites else SUITES))
-        return 0
+def run(names, options):
+    """Gives the exit status."""
     suites = [SUITES.get(name, name) for name in names]
-    only = {suite: options.only for suite in suites} if options.only else {} if options.suites or options.full else SHORT
-    procs.install_signals()
+    only = {suite: options.only for suite in suites} if options.only else {} if options.name or options.full else SHORT
     jvm.count_starts()
     if not options.full:
         jvm.start_quickly()
@@ -220,12 +203,17 @@ def main():
     except (procs.Failed, jars.NotFetched) as failure:
         print(f"conformance: {failure}", file=sys.stderr)
         return 1
-    except procs.Killed as killed:
-        print(f"conformance: ended by {killed}", file=sys.stderr)
-        return 130
     finally:
         procs.stop_all()
-        jvm.print_starts()
+
+
+def main():
+    parser = program.parser(__doc__)
+    parser.add_argument("--stock", action="store_true", help="with Spark's own shuffle: checks the runner itself")
+    parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="only tests whose names have TEXT")
+    parser.add_argument("--work", help="folder for logs, kept (default: a temporary one)")
+    options = program.read(parser)
+    return program.serve(options, lambda names: find(names, SUITES if options.full else DEFAULT), lambda names: run(names, options))
 
 
 if __name__ == "__main__":

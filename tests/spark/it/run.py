@@ -8,7 +8,7 @@ usage: run.py [--stock] [--full] [--list] [NAME ...]   NAME: a class, a test, or
 import sys
 import unittest
 
-from shared import STOCK_ONLY, Shared, chosen, jvm, procs
+from shared import STOCK_ONLY, Shared, chosen
 from hosts import TwoHosts  # noqa: F401
 from results import ByNetwork, ByTcp, HostLocal  # noqa: F401  (found by unittest)
 
@@ -29,17 +29,8 @@ if not STOCK_ONLY:
     from yarn import OnYarn  # noqa: F401
 
 
-def run(suite):
-    procs.install_signals()
-    jvm.count_starts()
-    try:
-        return unittest.TextTestRunner(verbosity=2).run(suite)
-    finally:
-        Shared.stop()
-        procs.stop_all()
-        jvm.print_starts()
-
-
 if __name__ == "__main__":
     CASES = [case for case in list(globals().values()) if isinstance(case, type) and issubclass(case, unittest.TestCase)]
-    sys.exit(chosen.main(CASES, run))
+    PARSER = chosen.program.parser(__doc__)
+    PARSER.add_argument("--stock", action="store_true", help="stock on both sides")
+    sys.exit(chosen.main(CASES, chosen.program.read(PARSER), Shared.stop))

@@ -6,7 +6,6 @@ usage: run.py [--sf 0.1] [--list] [NAME ...]
 The texts of the queries come from the test jar that Spark publishes. A third run, stock Spark with uncompressed shuffles,
 shows what adaptive execution would choose by uncompressed sizes. Needs SPARK_HOME, Maven and what ./verbena build makes.
 """
-import argparse
 import json
 import os
 import sys
@@ -18,7 +17,6 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 sys.path[:0] = [os.path.join(ROOT, "ohb"), os.path.join(ROOT, "tests", "spark")]
 
 import chosen  # noqa: E402  (needs the path above)
-import jvm  # noqa: E402
 from conformance.run import VERSION, libraries  # noqa: E402
 from driver import procs  # noqa: E402
 from sides import spark  # noqa: E402
@@ -103,20 +101,9 @@ class Queries(unittest.TestCase):
         self.assertGreater(abs(reads(self.uncompressed) - reads(self.stock)), reads(self.stock) * NEAR)
 
 
-def run(suite):
-    procs.install_signals()
-    jvm.count_starts()
-    try:
-        return unittest.TextTestRunner(verbosity=2).run(suite)
-    finally:
-        procs.stop_all()
-        jvm.print_starts()
-
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--sf", type=float, default=SCALE, help="scale factor of the data")
-    arguments, rest = parser.parse_known_args()
-    SCALE = arguments.sf
-    sys.argv[1:] = rest
-    sys.exit(chosen.main([Queries], run))
+    PARSER = chosen.program.parser(__doc__)
+    PARSER.add_argument("--sf", type=float, default=SCALE, help="scale factor of the data")
+    OPTIONS = chosen.program.read(PARSER)
+    SCALE = OPTIONS.sf
+    sys.exit(chosen.main([Queries], OPTIONS))

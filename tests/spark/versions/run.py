@@ -305,19 +305,10 @@ def cases():
     return found
 
 
-def run(suite):
-    procs.install_signals()
-    jvm.count_starts()
+if __name__ == "__main__":
+    OPTIONS = chosen.program.read(chosen.program.parser(__doc__))
+    if OPTIONS.name and not OPTIONS.list:
+        OPTIONS.name.append("Stock")  # the others compare with it
     if not FULL:
         jvm.start_quickly()
-    if not any(isinstance(test, Stock) for test in suite):
-        suite = unittest.TestSuite([Stock(), *suite])
-    try:
-        return unittest.TextTestRunner(verbosity=2).run(suite)
-    finally:
-        procs.stop_all()
-        jvm.print_starts()
-
-
-if __name__ == "__main__":
-    sys.exit(chosen.main(cases(), run))
+    sys.exit(chosen.main(cases(), OPTIONS))
