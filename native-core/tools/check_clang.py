@@ -3,11 +3,11 @@
 """Lets clang read each C file that gcc compiled, with its warnings as errors: no code is generated.
 
 usage: check_clang.py [--list] [-j N] [--build FOLDER]... [NAME ...]
+
 --build is a build folder with its compile_commands.json, and with its generated headers built. A file is read once, as the
-first folder that has it compiles it. NAME: only files whose path has it in it. Ends with "N passed, N failed"; with 2 when a
-NAME matches nothing, with 77 when there is no clang here.
+first folder that has it compiles it. NAME: only files whose path has it in it. Ends with "N passed, N failed, N skipped"; with
+2 when a NAME matches nothing, with 77 when there is no clang here.
 """
-import argparse
 import concurrent.futures
 import json
 import os
@@ -16,6 +16,10 @@ import shlex
 import shutil
 import subprocess
 import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/lib"))
+import program  # noqa: E402  (needs the path above)
 
 COMPILERS = ["clang", *(f"clang-{version}" for version in range(21, 13, -1))]
 WITH_VALUE = {"-I", "-isystem", "-iquote", "-D", "-U", "-include"}  # and -Ifolder, -DNAME, ...
@@ -46,20 +50,11 @@ def clang_options(arguments):
 def known(builds):
     """Each file once: the path from the top of the sources to (source, directory, options)."""
     found = {}
-    root = pathlib.Path(__file__).resolve().parents[2]
     for build in builds:
         for source, directory, arguments in commands(build):
-            if source.is_relative_to(root) and not source.is_relative_to(build.resolve()):
-                found.setdefault(str(source.relative_to(root)), (source, directory, clang_options(arguments)))
+            if source.is_relative_to(ROOT) and not source.is_relative_to(build.resolve()):
+                found.setdefault(str(source.relative_to(ROOT)), (source, directory, clang_options(arguments)))
     return dict(sorted(found.items()))
-
-
-def chosen(files, names):
-    for name in names:
-        if not any(name in path for path in files):
-            print(f"no test matches '{name}'", file=sys.stderr)
-            sys.exit(2)
-    return {path: how for path, how in files.items() if not names or any(name in path for name in names)}
 
 
 def check(compiler, how):
@@ -70,32 +65,33 @@ def check(compiler, how):
     return done.stdout + done.stderr if done.returncode else ""
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--list", action="store_true")
-    parser.add_argument("-j", type=int, default=os.cpu_count() or 1, metavar="N")
-    parser.add_argument("--build", type=pathlib.Path, action="append", default=[])
-    parser.add_argument("names", nargs="*", metavar="NAME")
-    arguments = parser.parse_args()
-    if unbuilt := [str(folder) for folder in arguments.build if not (folder / "compile_commands.json").is_file()]:
-        print(f"no compile_commands.json in {', '.join(unbuilt)}: build it first")
-        return 77
-    files = chosen(known(arguments.build), arguments.names)
-    if arguments.list:
-        print("\n".join(files))
-        return 0
+def check_all(files, at_once):
+    """files: as known() gives them. Gives the exit status."""
     compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
     if compiler is None:
         print("no clang here: install Debian's package clang")
-        return 77
-    failed = 0
-    with concurrent.futures.ThreadPoolExecutor(arguments.j) as pool:
+        return program.CANNOT_RUN
+    tally = program.Tally()
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
         for path, said in zip(files, pool.map(lambda how: check(compiler, how), files.values())):
             if said:
-                failed += 1
-                print(f"FAIL {path}\n{said.strip()}")
-    print(f"{len(files) - failed} passed, {failed} failed")
-    return 1 if failed or not files else 0
+                tally.tell(path, said.strip().splitlines())
+            else:
+                tally.add(1, 0, 0)
+    return tally.end()
+
+
+def main():
+    parser = program.parser(__doc__)
+    parser.add_argument("-j", type=int, default=os.cpu_count() or 1, metavar="N")
+    parser.add_argument("--build", type=pathlib.Path, action="append", default=[])
+    arguments = program.read(parser)
+    if unbuilt := [str(folder) for folder in arguments.build if not (folder / "compile_commands.json").is_file()]:
+        print(f"no compile_commands.json in {', '.join(unbuilt)}: build it first")
+        return program.CANNOT_RUN
+    files = known(arguments.build)
+    return program.serve(arguments, lambda names: program.choose(list(files), names),
+                         lambda paths: check_all({path: files[path] for path in paths}, arguments.j))
 
 
 if __name__ == "__main__":

@@ -3,10 +3,10 @@
 """Checks of the source tree itself: format, includes, layers, budgets, settings and their page, shell scripts, READMEs, prose, top
 level.
 
-usage: run.py [ROOT] [--list] [NAME...]
+usage: run.py [ROOT] [--list] [NAME ...]
 
 ROOT is a folder, and comes first. NAME is a check or a part of its name; without any all run. Prints one line for each check
-and ends with "N passed, M failed, K skipped". A NAME that matches nothing ends the program with status 2.
+and ends with "N passed, N failed, N skipped". A NAME that matches nothing ends the program with status 2.
 """
 import pathlib
 import shutil
@@ -18,6 +18,9 @@ import format as formatting
 import includes
 import prose
 import tree
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import program  # noqa: E402  (needs the path above)
 
 SOURCE_ENDINGS = {".c", ".h", ".cc", ".java", ".py", ".sh", ".cmake"}
 
@@ -127,45 +130,27 @@ CHECKS = {
 }
 
 
-def chosen(names):
-    """The checks that any of the names means: by their whole name, or else by a part of it; None and the name that means none."""
-    found = set()
-    for name in names:
-        means = {name} & set(CHECKS) or {check for check in CHECKS if name in check}
-        if not means:
-            return None, name
-        found |= means
-    return [check for check in CHECKS if check in found or not names], None
-
-
-def run_check(root, name):
-    """Runs one and tells how it went: 'passed', 'failed' or 'skipped'."""
+def run_check(root, name, tally):
     try:
         problems = CHECKS[name](root)
     except Skipped as why:
-        print(f"skip {name}\n    skipped: {why}")
-        return "skipped"
-    print(f"{'FAIL' if problems else 'ok  '} {name}")
-    for problem in problems[:40]:
-        print(f"    Error: {problem}")
-    if len(problems) > 40:
-        print(f"    and {len(problems) - 40} more")
-    return "failed" if problems else "passed"
+        tally.skip(name, why)
+        return
+    tally.tell(name, [f"Error: {problem}" for problem in problems])
+
+
+def run_all(root, names):
+    tally = program.Tally()
+    for name in names:
+        run_check(root, name, tally)
+    return tally.end()
 
 
 def main(arguments):
-    root = pathlib.Path(arguments.pop(0) if arguments and pathlib.Path(arguments[0]).is_dir() else ".").resolve()
-    names, unknown = chosen([name for name in arguments if name != "--list"])
-    if unknown is not None:
-        print(f"no test matches '{unknown}'", file=sys.stderr)
-        return 2
-    if "--list" in arguments:
-        print("\n".join(names))
-        return 0
-    results = [run_check(root, name) for name in names]
-    failed = results.count("failed")
-    print(f"{results.count('passed')} passed, {failed} failed, {results.count('skipped')} skipped")
-    return 1 if failed else 0
+    words = list(arguments)
+    root = pathlib.Path(words.pop(0) if words and pathlib.Path(words[0]).is_dir() else ".").resolve()
+    return program.serve(program.read(program.parser(__doc__), words), lambda names: program.choose(list(CHECKS), names),
+                         lambda names: run_all(root, names))
 
 
 if __name__ == "__main__":

@@ -3,13 +3,12 @@
 """Runs the JUnit tests of the Maven modules on what is built: one JVM for each module, no Maven, nothing is built.
 
 usage: run.py [--full] [--list] [NAME ...]
+
 NAME: a module's folder, a class with or without its package, CLASS#METHOD, a method, or a part of one of these.
 --full, or VERBENA_TEST_FULL=1: the long tests, too, and the JVM as users have it instead of one that starts quickly.
 """
-import argparse
-import os
+import pathlib
 import re
-import signal
 import sys
 import time
 
@@ -17,12 +16,11 @@ import jvms
 import reports
 import sources
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import program  # noqa: E402  (needs the path above)
+
 NATIVE = re.compile(r"(?:WARNING|FATAL ERROR) in native method")  # what -Xcheck:jni says
 SHOWN = 8  # lines of a failure
-
-
-def ended(number, _frame):
-    raise KeyboardInterrupt(signal.Signals(number).name)
 
 
 def judged(module, tests, full):
@@ -39,47 +37,43 @@ def judged(module, tests, full):
     return results
 
 
-def show(results):
+def show(results, tally):
     for name, state, text, seconds in results:
         lines = text.splitlines()[:SHOWN]
-        if state == "ok":
-            print(f"ok    {name} {seconds:.2f} s")
-        elif state == "skip":
-            print(f"skip  {name}: {lines[0] if lines else ''}")
+        if state == "skip":
+            tally.skip(name, lines[0] if lines else "")
+        elif state == "ok":
+            tally.tell(name, after=f" {seconds:.2f} s")
         else:
-            print("\n".join([f"FAIL {name}", *("    " + line for line in lines)]))
-    sys.stdout.flush()
+            tally.tell(name, lines or ["it does not say why"])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="module, class, CLASS#METHOD, method, or a part")
-    parser.add_argument("--full", action="store_true", help="the long tests, too, and the JVM as users have it")
-    parser.add_argument("--list", action="store_true", help="print the tests and end")
-    options = parser.parse_args()
+def find(names):
+    """The tests that any of the names means. Raises program.NoMatch."""
     tests = sources.all_tests()
-    for name in options.names:
-        if not sources.matching(tests, name):
-            print(f"no test matches '{name}'", file=sys.stderr)
-            return 2
-    if options.names:
-        tests = [test for test in tests if any(test in sources.matching(tests, name) for name in options.names)]
-    if options.list:
-        print("\n".join(test.id for test in tests))
-        return 0
-    signal.signal(signal.SIGTERM, ended)
-    signal.signal(signal.SIGHUP, ended)
-    full = options.full or bool(os.environ.get("VERBENA_TEST_FULL"))
-    counts = {"ok": 0, "FAIL": 0, "skip": 0}
+    chosen = {}
+    for name in names:
+        found = sources.matching(tests, name)
+        if not found:
+            raise program.NoMatch(name)
+        chosen.update(dict.fromkeys(found))
+    return [test for test in tests if test in chosen] if names else tests
+
+
+def run(tests, full):
+    """Gives the exit status."""
+    tally = program.Tally()
     for module in dict.fromkeys(test.module for test in tests):
         began = time.monotonic()
         results = judged(module, [test for test in tests if test.module == module], full)
         print(f"{module.path}: {time.monotonic() - began:.0f} s")
-        show(results)
-        for _, state, _, _ in results:
-            counts[state] += 1
-    print(f"{counts['ok']} passed, {counts['FAIL']} failed, {counts['skip']} skipped")
-    return 1 if counts["FAIL"] else 0
+        show(results, tally)
+    return tally.end()
+
+
+def main():
+    options = program.read(program.parser(__doc__))
+    return program.serve(options, find, lambda tests: run(tests, options.full), lambda test: test.id)
 
 
 if __name__ == "__main__":

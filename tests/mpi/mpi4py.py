@@ -12,7 +12,6 @@ Files that were named run in jobs of their own, with 1 and 3 ranks. --full, or V
 
 A test counts once for a number of ranks: failed if it fails at any rank, skipped if it is skipped at all.
 """
-import argparse
 import dataclasses
 import os
 import pathlib
@@ -23,12 +22,12 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "mpi/gen"))
+sys.path[:0] = [str(ROOT / "mpi/gen"), str(ROOT / "tests/lib")]
+import program  # noqa: E402  (needs the path above)
 import tables  # noqa: E402: which functions are written
 
 LIMIT = 1200  # seconds of one job, far more than it takes
 HELLO = "helloworld"
-NO_MATCH, CANNOT_RUN = 2, 77  # exit statuses
 RAN = re.compile(r"^Ran (\d+) tests? in ", re.MULTILINE)
 SKIPPED = re.compile(r"^(?:OK|FAILED) \(.*\bskipped=(\d+)", re.MULTILINE)
 BAD = re.compile(r"^(?:FAIL|ERROR): (.+)\n-+\n((?:.*\n)*?)\n[=-]{70}$", re.MULTILINE)
@@ -190,31 +189,17 @@ def print_left_out(left_out):
 
 
 def read_words():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = program.parser(__doc__)
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--mpi4py", type=pathlib.Path, required=True)
     parser.add_argument("--mpich", type=pathlib.Path)
-    parser.add_argument("--full", action="store_true")
-    parser.add_argument("--list", action="store_true")
-    parser.add_argument("name", nargs="*")
-    words = parser.parse_intermixed_args()
-    words.full = words.full or bool(os.environ.get("VERBENA_TEST_FULL"))
-    return words
+    return program.read(parser)
 
 
-def chosen(words, suite, left_out):
-    """The names of the files that run, and of the hello: those of this form, or those of the names' words."""
-    usual = [name for name in suite.files if left_out.get(name, ("", []))[1] is not None]
-    usual = [*(name for name in usual if words.full or name not in LONG), HELLO]
-    if not words.name:
-        return usual
-    names = []
-    for word in words.name:
-        found = [word] if word in (*suite.files, HELLO) else [name for name in usual if word in name]
-        if not found:
-            raise LookupError(word)
-        names += [name for name in found if name not in names]
-    return names
+def usual(words, suite, left_out):
+    """The names of the files that run in this form, and of the hello."""
+    names = [name for name in suite.files if left_out.get(name, ("", []))[1] is not None]
+    return [*(name for name in names if words.full or name not in LONG), HELLO]
 
 
 def run(words, suite, names, left_out):
@@ -222,31 +207,23 @@ def run(words, suite, names, left_out):
     files = [name for name in names if name != HELLO]
     apart = words.full or bool(words.name)
     jobs = [[name] for name in files] if apart else [files]
-    total = run_suite(suite, jobs, (1, 2, 3, 4) if words.full else (1, 3), left_out)
+    tally = program.Tally()
+    tally.add(*run_suite(suite, jobs, (1, 2, 3, 4) if words.full else (1, 3), left_out))
     if HELLO in names:
-        hellos = run_hellos(words.build.resolve(), words.mpi4py.resolve(), words.mpich)
-        total = [a + b for a, b in zip(total, hellos)]
+        tally.add(*run_hellos(words.build.resolve(), words.mpi4py.resolve(), words.mpich))
     print_left_out(left_out)
-    print("{} passed, {} failed, {} skipped".format(*total))
-    return 0 if total[1] == 0 and total[0] > 0 else 1
+    return tally.end()
 
 
 def main():
     words = read_words()
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     suite, left_out = Suite(words.build.resolve(), words.mpi4py.resolve()), lacking()
     if not suite.files:
         print(f"no suite of mpi4py in {words.mpi4py}")
-        return CANNOT_RUN
-    try:
-        names = chosen(words, suite, left_out)
-    except LookupError as name:
-        print(f"no test matches '{name.args[0]}'", file=sys.stderr)
-        return NO_MATCH
-    if words.list:
-        print("\n".join(names))
-        return 0
-    return run(words, suite, names, left_out)
+        return program.CANNOT_RUN
+    return program.serve(
+        words, lambda names: program.choose([*suite.files, HELLO], names, usual(words, suite, left_out)),
+        lambda names: run(words, suite, names, left_out))
 
 
 if __name__ == "__main__":

@@ -82,9 +82,9 @@ class FailuresTest(unittest.TestCase):
                     ["FAIL b n=2", "    rank 1: status 3"])
 
     def test_a_fuzz_target_says_which_invariant_broke_and_where(self):
-        self.expect("FAIL: fast: 9 runs, 5 edges\nfuzz_fast.c:7: Assertion `n == 0' failed.\n"
+        self.expect("FAIL fast  (9 runs, 5 edges)\n    again: fuzz_fast x\nfuzz_fast.c:7: Assertion `n == 0' failed.\n"
                     "==3== ERROR: libFuzzer: deadly signal\n    #0 0x1 in run\n",
-                    ["FAIL: fast: 9 runs, 5 edges", "fuzz_fast.c:7: Assertion `n == 0' failed.",
+                    ["FAIL fast  (9 runs, 5 edges)", "    again: fuzz_fast x", "fuzz_fast.c:7: Assertion `n == 0' failed.",
                      "==3== ERROR: libFuzzer: deadly signal", "    #0 0x1 in run"])
 
     def test_a_log_in_which_nothing_failed_tells_nothing(self):

@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the libFuzzer targets of a build: a fixed number of runs from a fixed seed, or for some time.
 
-usage: run.py --build FOLDER --state FOLDER [--source FOLDER] (--runs N | --seconds S | --list) [TARGET ...]
+usage: run.py --build FOLDER --state FOLDER [--source FOLDER] (--runs N | --seconds S | --list) [NAME ...]
 --source has the targets and their corpora: this folder, or another component's.
-Prints what each target ran and ends with "N passed, M failed". With --seconds, what was learned is kept in the state
-folder and used the next time. Input that fails is kept there too: add it to corpus/TARGET with the repair.
+NAME is a target. Prints what each ran and ends with "N passed, N failed, N skipped". With --seconds, what was learned is kept in
+the state folder and used the next time. Input that fails is kept there too: add it to corpus/TARGET with the repair.
 """
-import argparse
 import pathlib
 import re
 import subprocess
@@ -15,17 +14,15 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parents[2] / "tests/lib"))
+import program  # noqa: E402  (needs the path above)
+
 INPUT_MAX = 1024
 GRACE_SECONDS = 120
 
 
-def targets(source, build, wanted):
-    known = {path.stem.removeprefix("fuzz_"): build / path.stem for path in sorted(source.glob("fuzz_*.c"))}
-    strange = [name for name in wanted if name not in known]
-    if strange:
-        print(f"no test matches '{strange[0]}' (targets: {' '.join(known)})", file=sys.stderr)
-        sys.exit(2)
-    return {name: known[name] for name in wanted or known}
+def targets(source):
+    return [path.stem.removeprefix("fuzz_") for path in sorted(source.glob("fuzz_*.c"))]
 
 
 def command(name, binary, state, learned, arguments):
@@ -34,8 +31,8 @@ def command(name, binary, state, learned, arguments):
             "-print_final_stats=1", f"-artifact_prefix={state}/", str(learned), str(arguments.source / "corpus" / name)]
 
 
-def run(name, binary, arguments):
-    """True when the target found nothing."""
+def run(name, arguments, tally):
+    binary = arguments.build / f"fuzz_{name}"
     state = arguments.state / name
     learned = state / "learned"
     learned.mkdir(parents=True, exist_ok=True)
@@ -46,33 +43,32 @@ def run(name, binary, arguments):
     runs = re.search(r"stat::number_of_executed_units:\s*(\d+)", result.stdout)
     edges = re.findall(r"\bcov: (\d+)", result.stdout)
     good = result.returncode == 0 and runs is not None and int(runs[1]) > 0
-    print(f"{'ok  ' if good else 'FAIL:'} {name}: {runs[1] if runs else 0} runs, {edges[-1] if edges else 0} edges",
-          flush=True)
+    said = [] if good else [f"again: {binary} {state}/<the file named below>"]
+    tally.tell(name, said, f"  ({runs[1] if runs else 0} runs, {edges[-1] if edges else 0} edges)")
     if not good:
-        print(result.stdout[-6000:])
-        print(f"Error: {name} failed; again: {binary} {state}/<the file named above>")
-    return good
+        print(result.stdout[-6000:], flush=True)
+
+
+def run_all(names, arguments):
+    """Gives the exit status."""
+    tally = program.Tally()
+    for name in names:
+        run(name, arguments, tally)
+    return tally.end()
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser = program.parser(__doc__)
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--state", type=pathlib.Path, required=True)
     parser.add_argument("--source", type=pathlib.Path, default=HERE)
     parser.add_argument("--runs", type=int)
     parser.add_argument("--seconds", type=int, help="for each target")
-    parser.add_argument("--list", action="store_true", help="names of the targets")
-    parser.add_argument("target", nargs="*")
-    arguments = parser.parse_args()
-    if arguments.list:
-        print("\n".join(targets(arguments.source, arguments.build, ())))
-        return 0
-    if bool(arguments.runs) == bool(arguments.seconds):
+    arguments = program.read(parser)
+    if bool(arguments.runs) == bool(arguments.seconds) and not arguments.list:
         parser.error("give --runs or --seconds")
-    results = [run(name, binary, arguments)
-               for name, binary in targets(arguments.source, arguments.build, arguments.target).items()]
-    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
-    return 0 if all(results) else 1
+    return program.serve(arguments, lambda names: program.choose(targets(arguments.source), names),
+                         lambda names: run_all(names, arguments))
 
 
 if __name__ == "__main__":
