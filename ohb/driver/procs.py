@@ -110,6 +110,21 @@ class Process:
         _LIVE.pop(self.pid, None)
 
 
+class Scope:
+    """A context manager of what start() starts and stop() ends, also where start() fails half way."""
+
+    def __enter__(self):
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+
 def _signal_group(pid, number):
     try:
         os.killpg(pid, number)

@@ -3,7 +3,7 @@
 import os
 import time
 
-from driver.procs import Failed
+from driver.procs import Failed, Scope
 from sides import echo, hosts, slowdisk, spark
 
 WARM_LIMIT, QUICK_WARM_LIMIT = 60, 5  # seconds of warm-up per side after the first run
@@ -18,30 +18,22 @@ def properties_of_sides(row):
             "b": spark.STOCK if row.control else {**spark.PLUGIN, **row.our_properties}}
 
 
-class Sides:
-    """Generators a (stock) and b (ours, or stock again in a control row). A context manager."""
+class Sides(Scope):
+    """Generators a (stock) and b (ours, or stock again in a control row)."""
 
     def __init__(self, row, root, work):
         self.row, self._root, self._work = row, root, work
         self._cluster = self._hosts = self._disk = None
         self.generators = {}
 
-    def __enter__(self):
+    def start(self):
         os.makedirs(self._work, exist_ok=True)
-        try:
-            if self.row.kind in ("spark", "tpch"):
-                self._start_spark()
-            else:
-                self.generators = {"a": echo.Generator("a", self._work), "b": echo.Generator("b", self._work)}
-            for generator in self.generators.values():
-                generator.await_ready()
-        except BaseException:
-            self.stop()
-            raise
-        return self
-
-    def __exit__(self, *_):
-        self.stop()
+        if self.row.kind in ("spark", "tpch"):
+            self._start_spark()
+        else:
+            self.generators = {"a": echo.Generator("a", self._work), "b": echo.Generator("b", self._work)}
+        for generator in self.generators.values():
+            generator.await_ready()
 
     def _start_spark(self):
         row, driver = self.row, {}

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import time
 
-from driver.procs import Failed, Process
+from driver.procs import Failed, Process, Scope
 
 ADDRESSES = ("10.77.0.1", "10.77.0.2")
 CLONE_NEWNET = 0x40000000
@@ -51,7 +51,7 @@ def burst(rate):
     return max(256 << 10, int(float(number) * _MEGABIT[rate[len(number):]] * 1e6 / 8 / 1000))
 
 
-class Hosts:
+class Hosts(Scope):
     """A context manager, for the main thread: sockets and children made inside belong to the first host."""
 
     def __init__(self, work, rate=None):
@@ -60,18 +60,7 @@ class Hosts:
         self._home = self._second = None
         self.note = None
 
-    def __enter__(self):
-        try:
-            self._make()
-        except BaseException:
-            self.stop()
-            raise
-        return self
-
-    def __exit__(self, *_):
-        self.stop()
-
-    def _make(self):
+    def start(self):
         os.makedirs(self._work, exist_ok=True)
         self._home = os.open(_SELF, os.O_RDONLY | os.O_CLOEXEC)
         before = os.readlink(_SELF)

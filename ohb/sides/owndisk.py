@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 
-from driver.procs import Failed, Process
+from driver.procs import Failed, Process, Scope
 
 _PROBE = 8 << 20
 _OWN_MOUNTS = ("unshare", "--mount", "--propagation", "private")
@@ -39,7 +39,7 @@ def _make_file_system(image, size):
         raise Failed(f"mkfs.ext4: {done.stderr.strip()}")
 
 
-class OwnDisk:
+class OwnDisk(Scope):
     """A context manager."""
 
     def __init__(self, work, name, size, then="true"):
@@ -51,18 +51,7 @@ class OwnDisk:
         self._holder = None
         self.folder = os.path.join(self.mount, "local")
 
-    def __enter__(self):
-        try:
-            self.make()
-        except BaseException:
-            self.stop()
-            raise
-        return self
-
-    def __exit__(self, *_):
-        self.stop()
-
-    def make(self):
+    def start(self):
         """Called once."""
         os.makedirs(self.mount, exist_ok=True)
         _make_file_system(self._image, self._size)

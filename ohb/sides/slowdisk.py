@@ -45,8 +45,8 @@ class Disk(owndisk.OwnDisk):
         self._ended = threading.Event()
         self._keep = 0
 
-    def make(self):
-        super().make()
+    def start(self):
+        super().start()
         device = os.stat(self.seen(self.mount)).st_dev
         self._number = f"{os.major(device)}:{os.minor(device)}"
         self._limit(self._rate)

@@ -9,7 +9,7 @@ import sys
 import time
 import urllib.request
 
-from driver.procs import Failed, Process, tail
+from driver.procs import Failed, Process, Scope, tail
 from sides import hadoop
 
 HOST = "127.0.0.1"
@@ -87,7 +87,7 @@ def memory_folder():
     return prefix + str(os.getpid())
 
 
-class Cluster:
+class Cluster(Scope):
     """Master and workers. Use as a context manager; everything it started is gone afterwards, files but logs too."""
 
     def __init__(self, work, workers=2, cores=2, memory="5g", wrapper=(), hosts=(HOST,), master=HOST, local=None,
@@ -104,18 +104,7 @@ class Cluster:
         self._processes = []
         self.url = None
 
-    def __enter__(self):
-        try:
-            self._start()
-        except BaseException:
-            self.stop()
-            raise
-        return self
-
-    def __exit__(self, *_):
-        self.stop()
-
-    def _start(self):
+    def start(self):
         os.makedirs(self.work, exist_ok=True)
         port, web, *workers_web = free_ports(2 + self._workers)
         self.url = f"spark://{self._master}:{port}"
