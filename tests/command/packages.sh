@@ -116,6 +116,14 @@ what_of() { # prints what the rows on the input are, in one line
     [ "${#rows[@]}" -lt 2 ] || printf ', %s' "${rows[@]:1}"
 }
 
+can_install() { has_apt && may_be_root; }
+
+is_basic_missing() { # $@: kinds; without any, all that every command installs
+    local basic
+    read -ra basic <<<"${*:-$BASIC}"
+    [ -n "$(missing_rows "${basic[@]/#/@}")" ]
+}
+
 # Tries to have packages; what is basic is tried beside them. False: one of $@ is missing, and cannot be installed.
 try_packages() {
     local basic missing
@@ -124,7 +132,7 @@ try_packages() {
     [ -n "$missing" ] || return 0
     WHY="installing takes root or sudo"
     has_apt || WHY="packages are installed by hand on this system"
-    if has_apt && may_be_root; then
+    if can_install; then
         alone "$CACHE/apt.lock" install_packages "${basic[@]/#/@}" "$@" && missing=$(missing_rows "${basic[@]/#/@}" "$@")
         [ -n "$missing" ] || return 0
         WHY=$(reason_of_apt)

@@ -20,13 +20,13 @@ def of_tier(table, tier):
 
 
 def suites_with(suites, word, places, root):
-    """Names of suites that have tests of this name: the first with an exact match, else at most MOST that have any. A suite
-    that cannot tell its tests is left out."""
+    """Names of suites that have tests of this name: the first with an exact match, else at most MOST that have any. Of a suite
+    that cannot tell its tests, for want of a package, the sources tell them."""
     def ids(suite):
         try:
             return kinds.listed(suite, places, root)
         except kinds.NoList:
-            return []
+            return kinds.program_sources(suite, places)
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         listed = dict(zip((suite.name for suite in suites), pool.map(ids, suites)))
     exact = [name for name, tests in listed.items() if any(kinds.program.is_named(one, word) for one in tests)]

@@ -59,6 +59,13 @@ def program_list(suite, places):
     return done.stdout.splitlines()
 
 
+def program_sources(suite, places):
+    """Ids of the unittests in the folders that a program's command line names."""
+    folders = [pathlib.Path(word) for word in program_command(suite, places)]
+    return [f"{path.stem}.{group}.{name}" for folder in folders if folder.is_dir()
+            for path in sorted(folder.glob("test_*.py")) for group, name in tests_of(path)]
+
+
 # --------------------------------------------------------------------------------------------------- ctest
 
 def ctest_command(suite, places, programs=()):

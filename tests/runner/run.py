@@ -36,7 +36,7 @@ def parsed(words):
     tier = parser.add_mutually_exclusive_group()
     tier.add_argument("--quick", action="store_const", dest="tier", const="quick", default="default")
     tier.add_argument("--full", action="store_const", dest="tier", const="full")
-    for flag in ("stress", "fresh", "budgets", "list"):
+    for flag in ("stress", "fresh", "budgets", "list", "known"):  # known: says nothing where each name names something
         parser.add_argument(f"--{flag}", action="store_true")
     return parser.parse_args(words)
 
@@ -200,6 +200,9 @@ def main():
         run = Run(options, HERE.parents[1], pathlib.Path(os.environ["VERBENA_STATE"]), pathlib.Path(os.environ["VERBENA_CACHE"]))
         if options.list:
             return show_list(run)
+        if options.known:
+            choice.choose(run.table, options.names, options.tier, run.places, run.root)
+            return 0
         with only_run(run.state):
             run.prepare()
             run.run()

@@ -124,6 +124,32 @@ class OtherSystemTest(Case):
         self.assertIn("missing here: Maven; packages are installed by hand on this system", output)
 
 
+class NamesOfTestsTest(Case):
+    """./verbena test NAME installs what reads the names, and no more before it has read them."""
+    CALLS = "id() { echo 0; }\nsay() { :; }\nas_root() { echo \"$*\" >>\"$STATE/calls\"; }\n"
+    CHECK = ("eval \"$(sed -n '/^check_names()/,/^}/p' \"$ROOT/verbena\")\"",)
+
+    def check(self, hidden, *words, more=""):
+        return self.run_lines(self.CALLS, hidden, more, *self.CHECK, f"check_names {' '.join(words)}", "echo on")
+
+    def test_a_name_of_no_test_ends_it_before_packages_are_installed(self):
+        status, output = self.check(missing("program:ninja"), "nosuch")
+        self.assertEqual((status, self.calls), (2, []), output)
+        self.assertIn("verbena: test: nothing is named 'nosuch': no part, no suite, no test", output)
+
+    def test_a_name_of_a_test_goes_on(self):
+        for word in ("core", "mpi-unit", "NamesOfTestsTest", "--quick"):
+            self.assertEqual(self.check(missing("program:ninja"), word), (0, "on\n"))
+        self.assertEqual(self.calls, [])
+
+    def test_without_what_reads_the_table_that_alone_is_installed(self):
+        self.check(missing("program:ninja", "module:yaml"), "nosuch", more="has_apt() { true; }")
+        self.assertEqual([line.split()[-1] for line in self.calls if " install " in line], ["python3-yaml"])
+
+    def test_where_nothing_is_missing_the_runner_reads_the_names(self):
+        self.assertEqual(self.check(missing(), "nosuch"), (0, "on\n"))
+
+
 class FoundTest(Case):
     def test_a_thing_is_found_by_what_it_brings(self):
         lines = ["read_needs", "look_for_modules",

@@ -238,6 +238,15 @@ class ChoiceTest(RunnerCase):
             self.assertEqual(status, 2)
             self.assertIn(told, output)
 
+    def test_where_a_program_lacks_a_package_the_sources_name_its_tests(self):
+        tree = self.tree(row("one", "python3, '{root}/one.py', '{root}/cases'"))
+        tree.write("one.py", "import nosuch\n")
+        tree.write("cases/test_file.py", "class Case:\n    def test_function(self):\n        pass\n")
+        self.assertEqual([tree.run("--known", word) for word in ("test_file", "Case.test_function", "one")], [(0, "")] * 3)
+        status, output = tree.run("--known", "Case", "test_other")
+        self.assertEqual((status, len(output.splitlines())), (2, 1), output)
+        self.assertIn("nothing is named 'test_other'", output)
+
     def test_a_failure_prints_the_line_that_runs_it_alone(self):
         tree = self.three()
         status, output = tree.run("--full", "two")
