@@ -5,6 +5,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import command
@@ -49,6 +50,7 @@ class OnceTest(unittest.TestCase):
         first = start(1)
         while not (self.folder / "made").exists():
             self.assertIsNone(first.poll())
+            time.sleep(0.01)
         second = start(2)
         try:
             line = next((line for line in second.stdout if "waiting for another" in line), None)

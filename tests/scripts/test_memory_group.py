@@ -16,6 +16,7 @@ from daemons.memory_group import MemoryGroup, Unavailable  # noqa: E402
 
 MIB = 1 << 20
 LIMIT = 64 * MIB
+SECONDS = 300  # of one process, also on a loaded machine
 TAKE = "import sys; taken = b'1' * (int(sys.argv[1]) << 20)"
 LEAVE = f"""import os, sys; sys.path.insert(0, {LIB!r})
 from daemons.memory_group import MemoryGroup
@@ -25,7 +26,7 @@ print(group.path, flush=True)
 
 
 def take(group, mib):
-    return subprocess.run([*group.wrapper(), sys.executable, "-c", TAKE, str(mib)], timeout=60, check=False).returncode
+    return subprocess.run([*group.wrapper(), sys.executable, "-c", TAKE, str(mib)], timeout=SECONDS, check=False).returncode
 
 
 class MemoryGroupTest(unittest.TestCase):
@@ -57,7 +58,8 @@ class MemoryGroupTest(unittest.TestCase):
 
     def test_it_goes_with_its_maker_and_after_a_kill_with_the_next_one(self):
         for end, stays in (("sys.exit(1)", False), ("os.kill(os.getpid(), 9)", True)):
-            done = subprocess.run([sys.executable, "-c", LEAVE + end], stdout=subprocess.PIPE, text=True, timeout=60, check=False)
+            done = subprocess.run([sys.executable, "-c", LEAVE + end], stdout=subprocess.PIPE, text=True, timeout=SECONDS,
+                                  check=False)
             self.assertEqual(os.path.exists(done.stdout.strip()), stays, end)
         with MemoryGroup("next", LIMIT):
             self.assertFalse(os.path.exists(done.stdout.strip()))

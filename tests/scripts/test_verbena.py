@@ -12,6 +12,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VERBENA = ROOT / "verbena"
+LIMIT = 300  # seconds of one command, also on a loaded machine
 COMMANDS = ["demo", "test", "fuzz", "build", "bench", "doctor", "guest", "spark", "hadoop", "hbase", "memcached",
             "mpiexec", "oshrun", "packages", "clean"]
 # Variables that programs of ours set for each other, or that only tests read.
@@ -22,7 +23,7 @@ READS = re.compile(r"""(?:getenv\(|environ(?:\.get\(|\[)|\$\{)"?(VERBENA_[A-Z_]+
 
 
 def run(*arguments, program=VERBENA, cwd=None):
-    return subprocess.run([program, *arguments], cwd=cwd, capture_output=True, text=True, timeout=60)
+    return subprocess.run([program, *arguments], cwd=cwd, capture_output=True, text=True, timeout=LIMIT)
 
 
 class VerbenaTest(unittest.TestCase):
@@ -57,21 +58,21 @@ class VerbenaTest(unittest.TestCase):
         for command in ("mpiexec", "oshrun"):
             with self.subTest(command), tempfile.TemporaryDirectory() as folder:
                 self.assertIn("listed here once it is built: ./verbena build mpi",
-                              script(folder, f"help_of {command}").communicate(timeout=60)[0])
+                              script(folder, f"help_of {command}").communicate(timeout=LIMIT)[0])
                 output, _ = script(folder, f"""
                     mkdir -p "$STATE/build/mpi/bin" && cp /bin/echo "$STATE/build/mpi/bin/mpiexec"
-                    help_of {command}""").communicate(timeout=60)
+                    help_of {command}""").communicate(timeout=LIMIT)
                 self.assertIn(f"usage: ./verbena {command}", output)
                 self.assertIn("echo", output)
 
     def test_it_says_which_folder_to_set_where_it_cannot_write(self):
         with tempfile.TemporaryDirectory() as folder:
-            output, _ = script(folder, "CACHE=/proc/nosuch; main test").communicate(timeout=60)
+            output, _ = script(folder, "CACHE=/proc/nosuch; main test").communicate(timeout=LIMIT)
             self.assertIn("cannot write /proc/nosuch: set VERBENA_CACHE", output)
 
     def test_without_a_home_the_one_of_the_user_is_taken(self):
         done = subprocess.run(["env", "-u", "HOME", "-u", "XDG_CACHE_HOME", "-u", "VERBENA_CACHE", VERBENA, "clean", "--help"],
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=LIMIT)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         try:
             home = pwd.getpwuid(os.getuid()).pw_dir
@@ -141,7 +142,7 @@ class BuildTest(unittest.TestCase):
                     ensure_packages() {{ :; }}
                     require() {{ :; }}
                     maven() {{ shift; echo "maven $*"; }}
-                    cmd_build {part}""").communicate(timeout=60)
+                    cmd_build {part}""").communicate(timeout=LIMIT)
                 self.assertIn(f" -pl {modules} -am\n", output)
                 self.assertIn("verbena: built\n", output)
 
@@ -156,7 +157,7 @@ class BuildTest(unittest.TestCase):
                     build_cross() {{ echo cross; }}
                     maven() {{ shift; echo "maven $*"; }}
                     cmd_build aarch64""")
-                output, _ = started.communicate(timeout=60)
+                output, _ = started.communicate(timeout=LIMIT)
                 self.assertIn(told.format(folder), output)
                 self.assertEqual((started.returncode == 0, "cross\n" in output), (can == "true", can == "true"))
 
@@ -170,7 +171,7 @@ class BuildTest(unittest.TestCase):
                 ensure_venv a-1 --no-deps a==1""", r"could not install a==1 from PyPI: ERROR: No matching .*; check the network")):
             with self.subTest(told), tempfile.TemporaryDirectory() as folder:
                 started = script(folder, "require() { :; }\n" + lines)
-                output, _ = started.communicate(timeout=60)
+                output, _ = started.communicate(timeout=LIMIT)
                 self.assertEqual((started.returncode, len(output.splitlines())), (1, 2), output)
                 self.assertRegex(output.splitlines()[1], told)
 
@@ -184,7 +185,7 @@ class BuildTest(unittest.TestCase):
                     {part}() {{ false; }}
                     mkdir -p "$STATE/log" && touch "$STATE/log/build-java.log"
                     cmd_build""")
-                output, _ = started.communicate(timeout=60)
+                output, _ = started.communicate(timeout=LIMIT)
                 self.assertNotEqual(started.returncode, 0)
                 self.assertNotIn("verbena: built", output)
 
