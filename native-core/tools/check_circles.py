@@ -122,7 +122,7 @@ def main():
         sizes.append((folder, len(largest), len(calls)))
         if len(largest) > most:
             errors.append(f"{folder}: {len(largest)} files call each other, at most {most} may: {' '.join(sorted(largest))}; "
-                          "move what both sides need to a file below them, or pass it by a table")
+                          "move the shared code to a file below them, or pass it by a table")
         elif len(largest) < most:
             errors.append(f"{folder}: {len(largest)} files call each other, and LARGEST allows {most}; write {len(largest)} there")
         if len(sys.argv) == 3:

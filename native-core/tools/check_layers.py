@@ -50,9 +50,9 @@ def wrong_includes(layer, path):
         elif first in LAYERS and LAYERS.index(first) > LAYERS.index(layer):
             yield f'{path}: {layer} includes "{name}" of the higher layer {first}'
         elif layer == first == "link" and is_above(path, name):
-            yield f'{path}: includes "{name}" of a room above it; raise an event (link_engine.h), or move what both need below'
+            yield f'{path}: includes "{name}" of a room above it; raise an event (link_engine.h), or move the shared code below'
         elif layer in BINDINGS and first in LAYERS and first not in (layer, "base"):
-            yield f'{path}: {layer} includes "{name}"; a binding uses vbn/vbn.h: what it lacks is added there'
+            yield f'{path}: {layer} includes "{name}"; a binding uses vbn/vbn.h: add a missing function there'
 
 
 def component_includes(root):
@@ -82,7 +82,7 @@ def wrong_mpi_includes(layer, path):
         if first in MPI_LAYERS and MPI_LAYERS.index(first) > MPI_LAYERS.index(SHMEM_ABOVE if layer == "shmem" else layer):
             yield f'{path}: {layer} includes "{name}" of the higher layer {first}'
         elif (first in LAYERS and name not in WITHOUT_OBJECT) or first == "..":
-            yield f'{path}: {layer} includes "{name}"; mpi/ uses vbn/vbn.h: what it lacks is added there'
+            yield f'{path}: {layer} includes "{name}"; mpi/ uses vbn/vbn.h: add a missing function there'
 
 
 def main():

@@ -24,7 +24,7 @@ def read_environment(core):
                 continue
             text = COMMENT.sub(lambda match: "\n" * match[0].count("\n"), path.read_text(encoding="utf-8"))
             for match in READS_ENVIRONMENT.finditer(text):
-                yield (f"{path}:{text.count(chr(10), 0, match.start()) + 1}: reads the environment; what a user sets is a row "
+                yield (f"{path}:{text.count(chr(10), 0, match.start()) + 1}: reads the environment; a setting of users is a row "
                        "of config/settings.yaml, and code reads the struct")
 
 

@@ -272,7 +272,7 @@ def pages(root, plugins, settings):
 def problems(root, plugins, settings):
     for path, text, wanted in pages(root, plugins, settings):
         if text != wanted:
-            yield (f"{path.relative_to(root)}: the table of settings is not what {TABLE} says; write it anew: python3 "
+            yield (f"{path.relative_to(root)}: the table of settings differs from {TABLE}; write it anew: python3 "
                    "native-core/tools/gen_plugin_settings.py . --pages")
     read = set()
     for path in (path for folder in SOURCES for path in (root / folder).glob("*/src/main/**/*.java")):

@@ -112,7 +112,7 @@ int main(int argc, char **argv)
     }
     int status = measure(mc, strcmp(argv[2], "set") == 0, size, ops);
     if (status != 0)
-        fprintf(stderr, "mcnative: a request failed, or its answer is not what was set\n");
+        fprintf(stderr, "mcnative: a request failed, or a get returned another value than the one that was set\n");
     vmc_close(mc);
     return status;
 }

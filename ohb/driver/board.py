@@ -74,7 +74,7 @@ class Board:
                              (lambda found: found.marked, lambda found: found.measured))
         counted = sum(found.counted == found.measured for found in self.judged.values())
         text = (f"The chance that any verdict here is wrong is at most {100 * judge.TOGETHER:.0f} % (Holm's rule over "
-                f"{len(self.judged)} comparisons); each needs {stats.MIN_PAIRS_FOR_VERDICT} pairs, a ratio "
+                f"{len(self.judged)} comparisons). A verdict needs {stats.MIN_PAIRS_FOR_VERDICT} pairs, a ratio "
                 f"{100 * stats.VERDICT_DISTANCE:.0f} % from 1, and an interval without 1.")
         if any(found.outcome == judge.UNSURE for found in self.judged.values()):
             text += f" '{UNDECIDED[judge.UNSURE]}': alone the pairs would suffice, among so many comparisons they do not."
@@ -108,4 +108,4 @@ class Board:
 
 
 READING = ("A ratio is Verbena's value over stock's: below 1 is faster, or less. Stock and Verbena are the pair in the middle of "
-           "those that count; time is what a caller waits for the result.")
+           "those that count. Time is the caller's wait for the result.")

@@ -85,7 +85,7 @@ def _positive(text):
 def _parser():
     parser = argparse.ArgumentParser(prog="ohb", description="Measures Verbena against the software it replaces.")
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("list", help="rows, parameters, peers, what is missing").set_defaults(call=_list)
+    commands.add_parser("list", help="rows, parameters, peers, missing software").set_defaults(call=_list)
     run = commands.add_parser("run", help="measure a row or a group")
     run.add_argument("row")
     run.add_argument("--quick", action="store_true", help="one small cell per row, few pairs")

@@ -173,15 +173,15 @@ def _about(root):
          *(f"{job.name}: {job.what}." for job in JOBS),
          "Time: from the call to the result, in the driver. Processor time: of all tasks of the job, as Spark's own metrics say.",
          "The results of each pair were compared by record count and a 128-bit checksum of their whole content.",
-         "Both applications were started once. What a start decides, such as compiled code, is the same in all pairs."),
-        "For your own Spark 4, put into spark-defaults.conf (docs/spark.md has Spark 3.5; ./verbena doctor spark says what is in "
-        "the way):", "\n".join(f"{key:14} {value}" for key, value in settings.items()))
+         "Both applications were started once. Results of a start, such as compiled code, are the same in all pairs."),
+        "For your own Spark 4, put into spark-defaults.conf (docs/spark.md has Spark 3.5; ./verbena doctor spark names each "
+        "obstacle):", "\n".join(f"{key:14} {value}" for key, value in settings.items()))
 
 
 def _travelled(summary, control):
     if control:
         return ["Verbena was not used: stock ran beside stock."]
-    return [f"{summary}."] if summary else ["The plugin's driver has not said what went through it: see generator-ours.log."]
+    return [f"{summary}."] if summary else ["The plugin's driver has not printed its totals: see generator-ours.log."]
 
 
 def run_checked(demo):

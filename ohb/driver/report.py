@@ -56,7 +56,7 @@ def warnings(document):
         if run["status"] != "complete":
             lines.append(f"{run['row']}: {run['status']}: " + "; ".join(run["notes"]))
         elif not run["verified"]:
-            lines.append(f"{run['row']}: times and rates alone: nothing looked at what was delivered")
+            lines.append(f"{run['row']}: times and rates alone: nothing compared the delivered data")
         summary = run["result"].get(run.get("headline") or "")
         if not summary or summary["ratio"] is None:
             continue

@@ -58,6 +58,6 @@ def sentence(document):
     count = sum(run["headline"] in run["result"] and not run["control"] for run in document["runs"] if run["status"] == "complete")
     if not count:
         return None
-    return (f"Verdicts: of the headline metric of each row alone, {count} in all; Holm's rule keeps the chance that any of them is "
+    return (f"Verdicts: of the headline metric of each row alone, {count} in all. Holm's rule keeps the chance that any of them is "
             f"wrong below {100 * judge.TOGETHER:.0f} %, and needs {judge.pairs_needed(count)} quiet pairs of each row. Other "
             "metrics are shown and not judged.")

@@ -17,9 +17,9 @@ ABOUT = About(
      "and client. The same client calls both in turns.",
      "Time: with one thread the median of a call, with eight the time of all calls over their number. Processor time: of client "
      "and servers for a million calls; where nobody calls, of all for as long.",
-     "Whatever is read is compared with what was written."),
-    "Put hbase-rdma/dist/target/hbase-rdma-0.1.0.jar on the class path of masters, region servers and clients, make a key that "
-    "only the cluster's users can read, then set in hbase-site.xml (docs/hbase.md; ./verbena doctor hbase says what is missing):",
+     "Each value that is read is compared with the value that was written."),
+    "Put hbase-rdma/dist/target/hbase-rdma-0.1.0.jar on the class path of masters, region servers and clients. Make a key that "
+    "only the cluster's users can read, then set in hbase-site.xml (docs/hbase.md; ./verbena doctor hbase names missing parts):",
     "hbase.rpc.client.impl = org.apache.hadoop.hbase.ipc.VbnRpcClient\n"
     "hbase.rpc.server.impl = org.apache.hadoop.hbase.ipc.VbnRpcServer\n"
     "verbena.hbase.key.file = /etc/hbase/verbena.key")

@@ -18,9 +18,9 @@ ABOUT = About(
      "of client and all daemons together.",
      "Stock reads by TCP over loopback here. A Hadoop with libhadoop reads blocks of its own host out of the files: "
      "./verbena bench hdfs --rows shortcircuit,hosts compares with that, and with reads from another host.",
-     "Whatever is read is compared with what was written."),
-    "Put hadoop-rdma/dist/target/hadoop-rdma-0.1.0.jar on the class path of DataNodes and clients, make a key that only the "
-    "cluster's users can read, then set (docs/hdfs.md; ./verbena doctor hadoop says what is in the way):",
+     "Each file that is read is compared with the file that was written."),
+    "Put hadoop-rdma/dist/target/hadoop-rdma-0.1.0.jar on the class path of DataNodes and clients. Make a key that only the "
+    "cluster's users can read, then set (docs/hdfs.md; ./verbena doctor hadoop names each obstacle):",
     "core-site.xml  hadoop.rpc.socket.factory.class.ClientProtocol = org.verbena.hadoop.hdfs.VerbenaSocketFactory\n"
     "core-site.xml  verbena.hdfs.key.file = /etc/hadoop/verbena.key\n"
     "hdfs-site.xml  dfs.datanode.plugins = org.verbena.hadoop.hdfs.VerbenaDataNodePlugin")

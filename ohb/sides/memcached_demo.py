@@ -19,8 +19,8 @@ ABOUT = About(
      "TCP and Unix sockets: the same client asks both servers. Messages and one-sided: libverbena-memcached asks ours, a socket "
      "client asks stock over TCP.",
      "One client: the median time of a request. 50 connections: the time of all requests over their number.",
-     "Every answer's length was checked, and what both servers held at the end was read back and compared."),
-    "Existing clients use the server as it is and gain what the socket rows say. The rows of messages and one-sided gets need a "
+     "Every answer's length was checked. At the end the content of both servers was read back and compared."),
+    "Existing clients use the server as it is: the socket rows show their gain. The rows of messages and one-sided gets need a "
     "program that is linked with libverbena-memcached (docs/memcached.md):",
     "./verbena memcached -m 1024\ncc program.c $(pkg-config --cflags --libs verbena-memcached)")
 
@@ -62,7 +62,7 @@ def same_content(servers):
     wanted = b"".join(b"VALUE %s 0 %u\r\n%s\r\nEND\r\n" % (key, memcached.SIZE, memcached.value(number))
                       for number, key in enumerate(keys))
     if _asked(servers["tcp"][1], keys) != wanted:
-        raise Failed("the results differ: what was set by messages is not what a socket reads")
+        raise Failed("the results differ: a value that was set by messages reads otherwise from a socket")
 
 
 def cells(servers, pages):

@@ -16,9 +16,9 @@ ABOUT = About(
      "has two maps and two reducers and runs with the stock shuffle and with Verbena's, in turns.",
      "Time: of the whole job, from the start of its client; most of it is YARN's, which starts a JVM for each task. Processor "
      "time: of the job's tasks.",
-     "What the reducers got, or wrote, was the same with both shuffles in each pair."),
+     "Input or output of the reducers was the same with both shuffles in each pair."),
     "Put hadoop-rdma/dist/target/hadoop-rdma-0.1.0.jar on the class path of NodeManagers and containers first, then set "
-    "(docs/mapreduce.md; ./verbena doctor hadoop says what is in the way):",
+    "(docs/mapreduce.md; ./verbena doctor hadoop names each obstacle):",
     "yarn-site.xml    yarn.nodemanager.aux-services.mapreduce_shuffle.class = org.verbena.hadoop.shuffle.VerbenaShuffleHandler\n"
     "mapred-site.xml  mapreduce.job.reduce.shuffle.consumer.plugin.class = org.verbena.hadoop.shuffle.VerbenaShuffle")
 

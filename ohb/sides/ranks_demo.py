@@ -105,7 +105,7 @@ def about(name, title, stock, what, use, settings):
     """What the page says of a demonstration."""
     return About(name, title, stock and stock.title, (
         f"Programs of {what.sources}, compiled and started by our library and by {stock.title} {stock.version()}, each as it is.",
-        "Time is what the program itself measures, without start and end; time with start and end is that of the launcher.",
+        "The program itself measures its time, without start and end; time with start and end is that of the launcher.",
         "More processes than processors wait for each other in turns, with either library.",
         "The lines with results that both sides printed are identical in each pair."), use, settings)
 

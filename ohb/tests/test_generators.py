@@ -98,7 +98,7 @@ class Generators(unittest.TestCase):
         self.assertEqual((right.returncode, json.loads(right.stdout)["ops"]), (0, OPS), right.stderr)
         wrong = self.native(json.loads(right.stdout)["messages"])  # the last one
         self.assertEqual((wrong.returncode, wrong.stdout), (1, ""))
-        self.assertIn("its answer is not what was set", wrong.stderr)
+        self.assertIn("a get returned another value than the one that was set", wrong.stderr)
 
 
 if __name__ == "__main__":

@@ -274,7 +274,7 @@ class Against(unittest.TestCase):
         values = {(block["side"], value) for block in run["blocks"] for value in block["metrics"].values()}
         self.assertEqual(values, {("a", 100), ("b", 90)})
         self.assertFalse(run["verified"], "vbn-perf looks at no payload")
-        self.assertIn("core: times and rates alone: nothing looked at what was delivered", report.table(document))
+        self.assertIn("core: times and rates alone: nothing compared the delivered data", report.table(document))
         with open(os.path.join(self.folder.name, "order")) as file:
             order = file.read().split()
         half = len(order) // 2

@@ -135,7 +135,7 @@ class Run(unittest.TestCase):
         self.assertIn("not judged", report.table(document))
         self.assertIsNone(verdicts.sentence(document), "a control has no verdict to speak of")
         document["runs"][0]["control"] = False
-        self.assertIn("1 in all; Holm's rule keeps the chance that any of them is wrong below 5 %, and needs 8 quiet pairs",
+        self.assertIn("1 in all. Holm's rule keeps the chance that any of them is wrong below 5 %, and needs 8 quiet pairs",
                       report.table(document))
 
     def test_more_rows_than_the_pairs_carry_are_pointed_out_before_they_are_measured(self):

@@ -91,7 +91,7 @@ def check_settings_page(root):
             return (result.stdout + result.stderr).splitlines()
         if page.is_file() and page.read_text() == wanted.read_text():
             return []
-    return ["docs/settings.md is not what the tables say; write it anew: python3 native-core/tools/gen_settings.py "
+    return ["docs/settings.md differs from the tables; write it anew: python3 native-core/tools/gen_settings.py "
             "--repository . --docs docs/settings.md"]
 
 

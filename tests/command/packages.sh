@@ -211,5 +211,5 @@ cmd_packages() { # the whole list, or the names of what is missing
         printf '%-26s %-10s %-8s %s\n' "$(package_of "$row")" "$kind" "$state" "$what"
     done
     [ -n "$packages" ] || { say "nothing is missing" && return; }
-    say "to install what is missing: $(install_line "${packages//$'\n'/ }")"
+    say "to install the missing ones: $(install_line "${packages//$'\n'/ }")"
 }

@@ -133,7 +133,7 @@ def serve(options, find, run, text=str):
     try:
         return run(tests)
     except KeyboardInterrupt as reason:
-        print(f"ended by {str(reason) or 'SIGINT'}: what is not told above did not run", flush=True)
+        print(f"ended by {str(reason) or 'SIGINT'}: tests that are not listed above did not run", flush=True)
         return INTERRUPTED
     finally:
         for what, count in COUNTERS.items():

@@ -97,7 +97,7 @@ make_memcached_peers() {
 # A released sshd for the tests, unpacked and not installed: no machine gets a server of it.
 make_mpi_peers() {
     local folder=$CACHE/sshd library
-    try_packages mpich openssh-client || say "no mpich or no ssh: what needs them is not tried"
+    try_packages mpich openssh-client || say "no mpich or no ssh: tests that need them are skipped"
     [ ! -x /usr/sbin/sshd ] && has_apt || return 0
     ensure_sshd || return 0
     library=$(find "$folder" -name libwrap.so.0 | head -n 1)

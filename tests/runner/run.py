@@ -214,7 +214,7 @@ def main():
         print(f"verbena: test: {error}", file=sys.stderr)
         return 2
     except (Stopped, KeyboardInterrupt):
-        say("stopped by a signal; nothing is left running; the next run continues with what is built")
+        say("stopped by a signal; nothing is left running; the next run uses the products that are built")
         return 130
 
 

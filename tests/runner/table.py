@@ -91,7 +91,7 @@ def check(table):
         if suite.tier not in TIERS:
             raise Wrong(f"{suite.name}: unknown tier '{suite.tier}' (one of: {', '.join(TIERS)})")
         if not suite.part or not suite.inputs or (not suite.run and suite.kind == "program"):
-            raise Wrong(f"{suite.name} lacks a part, inputs, or what it runs")
+            raise Wrong(f"{suite.name} lacks a part, inputs, or a command (run)")
     for name in table.products:
         check_circle(table, name, ())
 

@@ -91,7 +91,7 @@ class SignalTest(unittest.TestCase):
                 for again in program.SIGNALS:
                     process.send_signal(again)
                 output, _ = process.communicate("well\n", timeout=LIMIT)
-                last = f"ended by {signal.Signals(number).name}: what is not told above did not run\nmade: 3\n"
+                last = f"ended by {signal.Signals(number).name}: tests that are not listed above did not run\nmade: 3\n"
                 self.assertEqual((process.returncode, output), (program.INTERRUPTED, f"ended well\n{last}"))
 
     def test_a_signal_that_is_ignored_stays_so(self):

@@ -153,7 +153,7 @@ class PluginGenerator(ToolTest):
         self.assertEqual(self.generate(table, "--check").stdout.strip(), "")
         done = self.generate(table.replace("2m", "3m") + self.WORD.replace("aWord", "other"), "--check")
         self.assertEqual(done.returncode, 1)
-        for told in ("docs/one.md: the table of settings is not what", "docs/two.md: the table",
+        for told in ("docs/one.md: the table of settings differs from", "docs/two.md: the table",
                      "no plugin reads two.other (TWO_OTHER)"):
             self.assertIn(told, done.stdout)
 
