@@ -135,6 +135,25 @@ class ProseTest(FolderTest):
         self.put("mpi/a.md", "It shows what ended.")
         self.assertFalse(prose.is_public(pathlib.Path("mpi/a.md")))
 
+    TEXTS = {
+        "native-core/src/a.c": 'fail(&e, "%s: who waits here "\n     "loses " NAME " what it has"); // what a comment says',
+        "ohb/driver/a.py": '"""What a docstring says."""\nraise Failed(f"{a}: tell us what {b} "\n             "had to do")',
+        "spark-rdma-shuffle/src/main/java/A.java": 'LOG.warn("nobody knows what " + b + " had\\n"\n + " to do"); /* what else */',
+        "tests/command/a.sh": 'die "$1: say what you would like" \\\n    "to have" # what a comment says',
+    }
+
+    def test_texts_of_the_code_are_read_as_one_with_their_values_and_comments_are_not(self):
+        for name, text in self.TEXTS.items():
+            with self.subTest(name):
+                long, bare = self.found(name, text + "\n")
+                self.assertEqual((long, len(bare), bare[0][0] if bare else ""), ([], 1, "2" if "driver" in name else "1"), bare)
+        self.assertEqual(self.found("ohb/driver/b.py", f"print('{self.LONG}', a)")[0][0][0], "1")
+
+    def test_names_other_languages_and_code_of_tests_are_no_texts(self):
+        for name, text in (("ohb/driver/a.py", '"what_it_is", "who", "SELECT what from one table", "^(?:what of that)$"'),
+                           ("ohb/tests/a.py", '"nobody knows what it is"'), ("mpi/tests/a.c", '"nobody knows what it is"')):
+            self.assertEqual(self.found(name, text), [[], []], name)
+
     def test_a_count_above_its_limit_is_an_error_with_the_sentences(self):
         self.put("docs/a.md", "It shows what ended.")
         with contextlib.redirect_stdout(io.StringIO()):
