@@ -205,7 +205,7 @@ public final class ShuffleEngine implements SlabAccess, AutoCloseable {
             storeTried = true;
             try {
                 directory = DataDirectory.create(ROOT, application(),
-                    env.blockManager().diskBlockManager().localDirs()[0].getName());
+                    env.blockManager().diskBlockManager().localDirs()[0].getName(), budget.within().holders());
                 directory.keep();
                 store = new SlabStore(context, directory.path(), budget.bytes(), settings.chunk(),
                     checksums(env.conf()), files);

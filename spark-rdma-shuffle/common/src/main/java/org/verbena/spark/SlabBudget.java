@@ -5,6 +5,7 @@ package org.verbena.spark;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.function.ToIntFunction;
 import org.apache.spark.SparkConf;
 import org.verbena.core.plugin.HostMemory;
 import org.verbena.spark.settings.VerbenaConf;
@@ -15,21 +16,25 @@ import org.verbena.spark.settings.VerbenaConf;
  * @param bytes most bytes of slabs; 0 = none, map outputs are Spark's files
  * @param why where the number comes from, for the log
  * @param warning what the user should know and do, or null
- * @param shared bytes that the executors of the host share, 0 when each has what was set
+ * @param shared whether it is a part of what executors share; false when each has what was set
  * @param within the container or host that has to hold heap and map outputs
  */
-record SlabBudget(long bytes, String why, String warning, long shared, ContainerMemory within) {
+record SlabBudget(long bytes, String why, String warning, boolean shared, ContainerMemory within) {
     SlabBudget(long bytes, String why, String warning) {
-        this(bytes, why, warning, 0, ContainerMemory.NONE);
+        this(bytes, why, warning, false, ContainerMemory.NONE);
     }
 
-    private SlabBudget(long bytes, String why, String warning, long shared) {
+    private SlabBudget(long bytes, String why, String warning, boolean shared) {
         this(bytes, why, warning, shared, ContainerMemory.NONE);
     }
 
-    /** The budget when so many executors of this application have map outputs on this host. */
-    long sharedBy(int executors) {
-        long share = shared == 0 ? bytes : shared / Math.max(1, executors);
+    /**
+     * The budget beside other executors of this application that have map outputs on this host.
+     *
+     * @param executors how many of them, this one included, are below the limit that this holder has
+     */
+    long sharedBy(ToIntFunction<String> executors) {
+        long share = shared ? within.quarterBeside(executors) : bytes;
         return Math.min(bytes, Math.max(VerbenaConf.LEAST_MEMORY, Math.min(share, within.roomBeside(executors))));
     }
 
@@ -80,10 +85,10 @@ record SlabBudget(long bytes, String why, String warning, long shared, Container
             return new SlabBudget(wanted, "spark.verbena.memory", null);
         } else if (room < share) {
             return new SlabBudget(room, "60 % of what " + root + " has free", room >= share / 4 ? null : root + " has only "
-                + mib(free) + " MiB free; map outputs beyond " + mib(room) + " MiB go to disk" + CURE, memory / 4);
+                + mib(free) + " MiB free; map outputs beyond " + mib(room) + " MiB go to disk" + CURE, true);
         }
         return new SlabBudget(Math.max(VerbenaConf.LEAST_MEMORY, share), "a quarter of " + mib(memory) + " MiB"
-            + (executors > 1 ? " shared by " + executors + " executors" : ""), null, memory / 4);
+            + (executors > 1 ? " shared by " + executors + " executors" : ""), null, true);
     }
 
     /** The budget of an executor with this configuration on this host. */

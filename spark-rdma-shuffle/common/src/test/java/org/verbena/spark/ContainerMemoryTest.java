@@ -8,6 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
 import org.apache.spark.SparkConf;
 import org.apache.spark.resource.ExecutorResourceRequests;
 import org.apache.spark.resource.ResourceProfile;
@@ -15,6 +18,7 @@ import org.apache.spark.resource.ResourceProfileBuilder;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.verbena.core.plugin.ControlGroups;
+import org.verbena.core.plugin.ControlGroups.Limit;
 
 class ContainerMemoryTest {
     private static final long MIB = 1 << 20;
@@ -84,13 +88,46 @@ class ContainerMemoryTest {
         assertLimit(Long.MAX_VALUE);
     }
 
+    /** Holder and bytes of the limits, seen from a process in this group. */
+    private Map<String, Long> limits(String mounted, String group) throws IOException {
+        unified(mounted, group);
+        return ControlGroups.memoryLimits(root).stream().collect(Collectors.toMap(Limit::holder, Limit::bytes));
+    }
+
+    @Test
+    void containersHaveLimitsOfTheirOwnAndShareThoseOfGroupsAbove() throws IOException {
+        write("sys/fs/cgroup/pods/memory.max", "8000");
+        for (String pod : List.of("1", "2")) {
+            write("sys/fs/cgroup/pods/" + pod + "/memory.max", "2000");
+            write("sys/fs/cgroup/pods/" + pod + "/memory.high", "1000");
+        }
+        Map<String, Long> first = limits("/", "/pods/1");
+        Map<String, Long> second = limits("/", "/pods/2");
+        assertEquals(List.of(1000L, 8000L), first.values().stream().sorted().toList());
+        assertEquals(List.of(1000L, 8000L), second.values().stream().sorted().toList());
+        Map<String, Long> both = first.entrySet().stream().filter(limit -> second.containsKey(limit.getKey()))
+            .collect(Collectors.toMap(Map.Entry::getKey, Map.Entry::getValue));
+        assertEquals(List.of(8000L), List.copyOf(both.values()), "the one that is shared");
+    }
+
+    /** A container's own mount shows its group, and none above, at another path than the host's. */
+    @Test
+    void aGroupHasTheSameNameFromInsideAndOutside() throws IOException {
+        write("sys/fs/cgroup/pods/1/memory.max", "2000");
+        Map<String, Long> outside = limits("/", "/pods/1");
+        write("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup/pods/1 rw - cgroup2 cgroup2 rw");
+        write("proc/self/cgroup", "0::/");
+        assertEquals(outside.keySet(), ControlGroups.memoryLimits(root).stream().map(Limit::holder)
+            .collect(Collectors.toSet()));
+    }
+
     private static long asked(String master, String... settings) {
         SparkConf conf = new SparkConf(false).set("spark.master", master).set("spark.executor.memory", "8g");
         for (String setting : settings) {
             String[] parts = setting.split("=", 2);
             conf.set(parts[0], parts[1]);
         }
-        return ContainerMemory.of(conf, Long.MAX_VALUE, 8192 * MIB).limit();
+        return ContainerMemory.of(conf, List.of(), 8192 * MIB).limit();
     }
 
     @Test
@@ -111,11 +148,11 @@ class ContainerMemoryTest {
     /** A heap that is not the configured one is that of another resource profile, with Spark's least overhead at least. */
     @Test
     void anExecutorOfAnotherProfileHasAContainerOfAnotherSize() {
-        ContainerMemory small = ContainerMemory.of(large(), Long.MAX_VALUE, 2048 * MIB);
+        ContainerMemory small = ContainerMemory.of(large(), List.of(), 2048 * MIB);
         assertEquals((2048 + 384) * MIB, small.limit());
         assertTrue(small.room(1) < 0, small.sum(1));
-        assertEquals((16384 + 1638) * MIB, ContainerMemory.of(large(), Long.MAX_VALUE, 16384 * MIB).limit(), MIB);
-        assertEquals((8192 + 4096) * MIB, ContainerMemory.of(large(), Long.MAX_VALUE, 7800 * MIB).limit(),
+        assertEquals((16384 + 1638) * MIB, ContainerMemory.of(large(), List.of(), 16384 * MIB).limit(), MIB);
+        assertEquals((8192 + 4096) * MIB, ContainerMemory.of(large(), List.of(), 7800 * MIB).limit(),
             "a collector may count less than all as heap");
     }
 
@@ -133,10 +170,10 @@ class ContainerMemoryTest {
     @Test
     void outsideOfContainersTheHostIsTheLimit() {
         SparkConf conf = new SparkConf(false).set("spark.executor.cores", "1");
-        ContainerMemory none = ContainerMemory.of(conf, Long.MAX_VALUE, 1024 * MIB);
+        ContainerMemory none = ContainerMemory.of(conf, List.of(), 1024 * MIB);
         assertEquals((4096 - 1024 - 384 - 192) * MIB, none.on(4096 * MIB).room(1));
         assertTrue(none.on(4096 * MIB).sum(1).startsWith("host of 4096 MiB less 1024 MiB of heap"), none.on(4096 * MIB).sum(1));
-        ContainerMemory container = ContainerMemory.of(conf, 3072 * MIB, 1024 * MIB);
+        ContainerMemory container = ContainerMemory.of(conf, List.of(new Limit("pod", 3072 * MIB)), 1024 * MIB);
         assertEquals(3072 * MIB, container.on(4096 * MIB).limit());
         assertEquals(2048 * MIB, container.on(2048 * MIB).limit());
     }

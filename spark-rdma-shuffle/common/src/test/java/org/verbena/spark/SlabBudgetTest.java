@@ -7,8 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.function.ToIntFunction;
 import org.apache.spark.SparkConf;
 import org.junit.jupiter.api.Test;
+import org.verbena.core.plugin.ControlGroups.Limit;
 import org.verbena.spark.settings.VerbenaConf;
 
 class SlabBudgetTest {
@@ -26,7 +30,7 @@ class SlabBudgetTest {
 
     /** In a container of so many MiB with such a heap. */
     private static SlabBudget contained(long wanted, long limit, long heap, int executors) {
-        ContainerMemory container = ContainerMemory.of(oneTask(), limit * MIB, heap * MIB);
+        ContainerMemory container = ContainerMemory.of(oneTask(), List.of(new Limit("pod", limit * MIB)), heap * MIB);
         return SlabBudget.choose(wanted * MIB, 65536 * MIB, container, executors, ROOT, 16384 * MIB);
     }
 
@@ -53,7 +57,7 @@ class SlabBudgetTest {
         for (int cores : new int[] {1, 2, 4, 16}) {
             SparkConf yarn = oneTask().set("spark.master", "yarn").set("spark.executor.memory", "8g")
                 .set("spark.executor.memoryOverhead", "4g").set("spark.executor.cores", Integer.toString(cores));
-            ContainerMemory container = ContainerMemory.of(yarn, Long.MAX_VALUE, 8192 * MIB);
+            ContainerMemory container = ContainerMemory.of(yarn, List.of(), 8192 * MIB);
             SlabBudget budget = SlabBudget.choose(4096 * MIB, 65536 * MIB, container, 1, ROOT, 16384 * MIB);
             long buffers = 64 + Math.max(128, cores * 60L);
             assertEquals(12288 - 8192 - 819 - buffers, budget.bytes() / MIB, 1, cores + " cores");
@@ -78,7 +82,7 @@ class SlabBudgetTest {
 
     /** On a bare host of so many MiB, with such a heap. */
     private static SlabBudget bare(long wanted, long memory, long heap, int executors) {
-        ContainerMemory none = ContainerMemory.of(oneTask().set("spark.master", "spark://host:1"), Long.MAX_VALUE,
+        ContainerMemory none = ContainerMemory.of(oneTask().set("spark.master", "spark://host:1"), List.of(),
             heap * MIB);
         return SlabBudget.choose(wanted * MIB, memory * MIB, none, executors, ROOT, 16384 * MIB);
     }
@@ -100,19 +104,48 @@ class SlabBudgetTest {
         assertEquals((24576 / 2 - 10240 - 1024 - 192) * MIB, bare(0, 24576, 10240, 2).bytes(), MIB);
         SlabBudget one = bare(0, 24576, 10240, 1);
         assertEquals(6144 * MIB, one.bytes());
-        assertEquals((24576 / 2 - 10240 - 1024 - 192) * MIB, one.sharedBy(2), MIB, "two workers, which no setting tells of");
-        assertEquals(8 * MIB, one.sharedBy(3));
-        assertEquals((24576 / 2 - 10240 - 1024 - 192) * MIB, bare(4096, 24576, 10240, 1).sharedBy(2), MIB);
+        assertEquals((24576 / 2 - 10240 - 1024 - 192) * MIB, one.sharedBy(all(2)), MIB, "two workers, which no setting tells of");
+        assertEquals(8 * MIB, one.sharedBy(all(3)));
+        assertEquals((24576 / 2 - 10240 - 1024 - 192) * MIB, bare(4096, 24576, 10240, 1).sharedBy(all(2)), MIB);
+    }
+
+    /** So many executors, whatever limit they are below. */
+    private static ToIntFunction<String> all(int executors) {
+        return holder -> executors;
+    }
+
+    /** Docker with the host's /dev/shm, pods with a hostPath there: who sees the other's slabs need not share its limit. */
+    @Test
+    void executorsInContainersOfTheirOwnShareNothingButTheHost() {
+        Map<String, Integer> two = Map.of("pod", 1, "host", 2);
+        assertEquals(1024 * MIB, contained(0, 4096, 2048, 1).sharedBy(two::get));
+        assertEquals(1400 * MIB, contained(1400, 4096, 2048, 1).sharedBy(two::get));
+        assertEquals(8 * MIB, contained(0, 4096, 2048, 1).sharedBy(all(2)), "in one container");
+        Map<String, Integer> many = Map.of("pod", 1, "host", 24);
+        assertEquals((65536 / 24 - 2048 - 384 - 192) * MIB, contained(0, 4096, 2048, 1).sharedBy(many::get), MIB, "their host");
+    }
+
+    @Test
+    void theLimitThatLeavesLeastCounts() {
+        List<Limit> groups = List.of(new Limit("executor", 4096 * MIB), new Limit("both", 6144 * MIB));
+        ContainerMemory container = ContainerMemory.of(oneTask(), groups, 2048 * MIB);
+        SlabBudget budget = SlabBudget.choose(4096 * MIB, 65536 * MIB, container, 1, ROOT, 16384 * MIB);
+        assertEquals((4096 - 2048 - 384 - 192) * MIB, budget.bytes());
+        Map<String, Integer> two = Map.of("executor", 1, "both", 2, "host", 2);
+        assertEquals((6144 / 2 - 2048 - 384 - 192) * MIB, budget.sharedBy(two::get));
     }
 
     @Test
     void aContainerOfItsOwnIsNotShared() {
         SparkConf yarn = new SparkConf(false).set("spark.master", "yarn").set("spark.executor.memory", "8g")
             .set("spark.executor.memoryOverhead", "4g");
-        ContainerMemory container = ContainerMemory.of(yarn, Long.MAX_VALUE, 8192 * MIB);
+        ContainerMemory container = ContainerMemory.of(yarn, List.of(), 8192 * MIB);
         SlabBudget budget = SlabBudget.choose(3000 * MIB, 65536 * MIB, container, 1, ROOT, 16384 * MIB);
         assertEquals(3000 * MIB, budget.bytes());
-        assertEquals(3000 * MIB, budget.sharedBy(4));
+        assertEquals(3000 * MIB, budget.sharedBy(all(4)));
+        SlabBudget quarter = SlabBudget.choose(0, 65536 * MIB, container, 1, ROOT, 16384 * MIB);
+        assertEquals(3072 * MIB, quarter.bytes());
+        assertEquals(3072 * MIB, quarter.sharedBy(all(4)));
     }
 
     @Test
@@ -135,11 +168,11 @@ class SlabBudgetTest {
     @Test
     void executorsOfOneHostThatNoSettingTellsOfShareTheQuarterToo() {
         SlabBudget budget = choose(0, 16384, 1, 8192);
-        assertEquals(4096 * MIB, budget.sharedBy(1));
-        assertEquals(2048 * MIB, budget.sharedBy(2));
-        assertEquals(8 * MIB, budget.sharedBy(10_000));
-        assertEquals(2048 * MIB, choose(0, 16384, 2, 8192).sharedBy(1));
-        assertEquals(1024 * MIB, choose(1024, 16384, 1, 8192).sharedBy(4), "what is set is for each");
+        assertEquals(4096 * MIB, budget.sharedBy(all(1)));
+        assertEquals(2048 * MIB, budget.sharedBy(all(2)));
+        assertEquals(8 * MIB, budget.sharedBy(all(10_000)));
+        assertEquals(2048 * MIB, choose(0, 16384, 2, 8192).sharedBy(all(1)));
+        assertEquals(1024 * MIB, choose(1024, 16384, 1, 8192).sharedBy(all(4)), "what is set is for each");
     }
 
     @Test

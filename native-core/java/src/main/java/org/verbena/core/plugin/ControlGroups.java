@@ -6,7 +6,9 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * A process's group is named in /proc/self/cgroup, where its files are in /proc/self/mountinfo; limits of all groups
@@ -17,22 +19,43 @@ public final class ControlGroups {
     private static final List<String> SEPARATE = List.of("memory.limit_in_bytes");
 
     private final Path root;
-    private long least = Long.MAX_VALUE;
+    private final Map<String, Long> limits = new LinkedHashMap<>();
 
     private ControlGroups(Path root) {
         this.root = root;
     }
 
     /**
+     * A limit of memory that all processes below it share.
+     *
+     * @param holder what has the limit, by a name that is the same in all containers of the host
+     * @param bytes most bytes of all of them together
+     */
+    public record Limit(String holder, long bytes) {
+    }
+
+    /**
      * The lowest limit; Long.MAX_VALUE when there is none.
      *
      * @param root where proc and the mount points are: "/"
+     * @throws IOException when the kernel's files cannot be read
      */
     public static long memoryLimit(Path root) throws IOException {
+        return memoryLimits(root).stream().mapToLong(Limit::bytes).min().orElse(Long.MAX_VALUE);
+    }
+
+    /**
+     * The limits of the groups that this process is in, one for each group that has one; a group is known by the device and the
+     * inode of its directory, which no namespace changes.
+     *
+     * @param root where proc and the mount points are: "/"
+     * @throws IOException when the kernel's files cannot be read
+     */
+    public static List<Limit> memoryLimits(Path root) throws IOException {
         ControlGroups groups = new ControlGroups(root);
         Path self = root.resolve("proc/self");
         if (!Files.isReadable(self.resolve("cgroup")) || !Files.isReadable(self.resolve("mountinfo"))) {
-            return Long.MAX_VALUE;
+            return List.of();
         }
         for (String line : Files.readAllLines(self.resolve("cgroup"), StandardCharsets.UTF_8)) {
             String[] parts = line.split(":", 3); // hierarchy, controllers, path
@@ -42,7 +65,7 @@ public final class ControlGroups {
                 groups.look("cgroup", "memory", parts[2], SEPARATE);
             }
         }
-        return groups.least;
+        return groups.limits.entrySet().stream().map(limit -> new Limit(limit.getKey(), limit.getValue())).toList();
     }
 
     /** Finds the mounts of this kind: ID PARENT MAJOR:MINOR ROOT POINT OPTIONS... - TYPE SOURCE SUPER-OPTIONS. */
@@ -73,9 +96,15 @@ public final class ControlGroups {
             for (String name : files) {
                 Path file = directory.resolve(name);
                 String text = Files.isReadable(file) ? Files.readString(file).strip() : "max";
-                least = text.matches("[0-9]{1,18}") ? Math.min(least, Long.parseLong(text)) : least;
+                if (text.matches("[0-9]{1,18}")) {
+                    limits.merge(holder(directory), Long.parseLong(text), Math::min);
+                }
             }
             directory = directory.getParent();
         }
+    }
+
+    private static String holder(Path group) throws IOException {
+        return "group-" + Files.getAttribute(group, "unix:dev") + "-" + Files.getAttribute(group, "unix:ino");
     }
 }

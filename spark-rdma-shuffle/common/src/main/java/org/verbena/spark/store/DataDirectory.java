@@ -10,6 +10,8 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.util.Set;
+import java.util.function.ToIntFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -37,18 +39,31 @@ public final class DataDirectory implements AutoCloseable {
     }
 
     /**
-     * Removes what the dead left and makes a new directory.
+     * Removes what the dead left and makes a new directory, of an executor below no memory limit.
      *
      * @param root directory on tmpfs, usually /dev/shm
      * @param application Spark's application id
      * @param name of the executor's first block manager directory
      */
     public static DataDirectory create(Path root, String application, String name) throws IOException {
-        return create(root, application, name, 1000 * KEPT_SECONDS);
+        return create(root, application, name, Set.of());
+    }
+
+    /**
+     * Removes what the dead left and makes a new directory.
+     *
+     * @param root directory on tmpfs, usually /dev/shm
+     * @param application Spark's application id
+     * @param name of the executor's first block manager directory
+     * @param holders of the memory limits that this executor is below, which the others learn
+     */
+    public static DataDirectory create(Path root, String application, String name, Set<String> holders) throws IOException {
+        return create(root, application, name, holders, 1000 * KEPT_SECONDS);
     }
 
     /** Removes after so many milliseconds what the dead of this application left. */
-    static DataDirectory create(Path root, String application, String name, long keptMillis) throws IOException {
+    static DataDirectory create(Path root, String application, String name, Set<String> holders, long keptMillis)
+            throws IOException {
         Path mine = PrivateFolder.make(root.resolve("verbena-" + PrivateFolder.userId()));
         Path siblings = mine.resolve(PrivateFolder.safe(application));
         DeadExecutors.clean(mine, siblings);
@@ -56,6 +71,7 @@ public final class DataDirectory implements AutoCloseable {
             DeadExecutors.cleanLater(siblings, keptMillis);
         }
         Path path = newDirectory(mine.resolve(PrivateFolder.safe(application)), PrivateFolder.safe(name));
+        SharedLimits.publish(path, holders);
         // Whoever finds a lock file by its name that nobody has locked removes the directory: so it gets that name locked.
         Path unnamed = path.resolve("new-" + DeadExecutors.OWN_LOCK);
         FileChannel channel = FileChannel.open(unnamed, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
@@ -124,10 +140,13 @@ public final class DataDirectory implements AutoCloseable {
         return path;
     }
 
-    /** How many executors of the application have such a directory on this host, this one included. */
-    public int executors() {
-        String[] names = path.getParent().toFile().list();
-        return names == null ? 1 : Math.max(1, names.length);
+    /**
+     * Counts the executors of the application that have such a directory on this host, this one included.
+     *
+     * @return how many of them are below the limit that a holder has
+     */
+    public ToIntFunction<String> executors() {
+        return SharedLimits.of(path.getParent())::executors;
     }
 
     /** Removes the directory with all that is in it. */

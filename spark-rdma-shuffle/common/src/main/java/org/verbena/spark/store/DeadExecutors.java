@@ -88,6 +88,15 @@ final class DeadExecutors {
         return removed;
     }
 
+    /** Whether its making is over. */
+    static boolean hasLock(Path executor) {
+        try (DirectoryStream<Path> locks = Files.newDirectoryStream(executor, LOCK + "*")) {
+            return locks.iterator().hasNext();
+        } catch (IOException e) {
+            return false; // somebody was quicker
+        }
+    }
+
     /** Dead: it has a lock file of another process and nobody holds the lock. */
     private static boolean isDead(Path executor) {
         try (DirectoryStream<Path> locks = Files.newDirectoryStream(executor, LOCK + "*")) {

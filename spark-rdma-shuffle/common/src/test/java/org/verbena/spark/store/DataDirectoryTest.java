@@ -11,9 +11,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.ToIntFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -183,10 +185,10 @@ class DataDirectoryTest {
             Path other = Path.of(process.inputReader().readLine());
             process.destroyForcibly();
             assertTrue(process.waitFor(30, TimeUnit.SECONDS));
-            try (DataDirectory living = DataDirectory.create(root, "app-1", "1", 3_600_000)) {
-                DataDirectory.create(root, "app-1", "2", 3_600_000).close();
+            try (DataDirectory living = DataDirectory.create(root, "app-1", "1", Set.of(), 3_600_000)) {
+                DataDirectory.create(root, "app-1", "2", Set.of(), 3_600_000).close();
                 assertTrue(Files.exists(other), "while one of the application lives");
-                try (DataDirectory next = DataDirectory.create(root, "app-1", "3", 100)) {
+                try (DataDirectory next = DataDirectory.create(root, "app-1", "3", Set.of(), 100)) {
                     while (Files.exists(other)) {
                         Thread.onSpinWait(); // ended by the test's time-out
                     }
@@ -251,6 +253,45 @@ class DataDirectoryTest {
     void namesCannotLeadOutOfTheDirectory() throws IOException {
         try (DataDirectory directory = DataDirectory.create(root, "../../evil", "..")) {
             assertTrue(directory.path().normalize().startsWith(root.resolve("verbena-" + PrivateFolder.userId())));
+        }
+    }
+
+    @Test
+    void executorsAreCountedForEachLimitThatTheyAreBelow() throws IOException {
+        try (DataDirectory own = DataDirectory.create(root, "app", "1", Set.of("pod", "host"));
+                DataDirectory same = DataDirectory.create(root, "app", "2", Set.of("pod", "host"));
+                DataDirectory other = DataDirectory.create(root, "app", "3", Set.of("other pod", "host"));
+                DataDirectory elsewhere = DataDirectory.create(root, "app-2", "1", Set.of("pod", "host"))) {
+            ToIntFunction<String> executors = own.executors();
+            assertEquals(2, executors.applyAsInt("pod"));
+            assertEquals(1, executors.applyAsInt("other pod"));
+            assertEquals(3, executors.applyAsInt("host"));
+            same.close();
+            assertEquals(1, own.executors().applyAsInt("pod"));
+            assertEquals(1, elsewhere.executors().applyAsInt("host"));
+            other.close();
+            assertEquals(1, own.executors().applyAsInt("host"));
+        }
+    }
+
+    /** Those of another version of this plugin, or of what is no text at all: below every limit. */
+    @Test
+    void anExecutorThatDoesNotSayItsLimitsCountsForEachOnceItsDirectoryIsMade() throws IOException {
+        try (DataDirectory own = DataDirectory.create(root, "app", "1", Set.of("pod"))) {
+            Path older = Files.createDirectory(own.path().resolveSibling("2"));
+            assertEquals(1, own.executors().applyAsInt("pod"), "it is being made");
+            Files.createFile(older.resolve("lock-1-2"));
+            assertEquals(2, own.executors().applyAsInt("pod"));
+            Files.write(older.resolve(SharedLimits.FILE), new byte[] {(byte) 0xff, 0, '\n', (byte) 0xc0});
+            assertEquals(2, own.executors().applyAsInt("pod"));
+            Files.writeString(older.resolve(SharedLimits.FILE), "host\n");
+            assertEquals(1, own.executors().applyAsInt("pod"));
+            Files.createFile(own.path().resolveSibling("a file"));
+            assertEquals(1, own.executors().applyAsInt("pod"));
+            Files.delete(own.path().resolveSibling("a file"));
+            Files.delete(older.resolve(SharedLimits.FILE));
+            Files.delete(older.resolve("lock-1-2"));
+            Files.delete(older);
         }
     }
 }

@@ -21,6 +21,7 @@ import java.util.Arrays;
 import java.util.Random;
 import java.util.stream.Stream;
 import org.apache.spark.network.buffer.ManagedBuffer;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -44,7 +45,7 @@ class SlabStoreTest {
     @BeforeEach
     void open() throws IOException {
         context = VbnContext.open(new VbnConfig().jobKey(new byte[32]));
-        directory = DataDirectory.create(SHM, APPLICATION, disk.getFileName().toString());
+        directory = DataDirectory.create(SHM, APPLICATION, disk.getFileName().toString(), Set.of("host"));
         files = new DiskFiles(disk);
     }
 
@@ -237,13 +238,13 @@ class SlabStoreTest {
     @Test
     void theBudgetFollowsTheNumberOfExecutorsThatShareIt() throws IOException {
         try (SlabStore store = store(64 << 20);
-                DataDirectory other = DataDirectory.create(SHM, APPLICATION, disk.getFileName() + "-other")) {
-            store.follow(() -> (64L << 20) / directory.executors());
+                DataDirectory other = DataDirectory.create(SHM, APPLICATION, disk.getFileName() + "-other", Set.of("host"))) {
+            store.follow(() -> (64L << 20) / directory.executors().applyAsInt("host"));
             write(store, 1, 1, data(1, 1000));
             assertEquals(32 << 20, store.budgetBytes());
-            assertEquals(2, other.executors());
+            assertEquals(2, other.executors().applyAsInt("host"));
         }
-        assertEquals(1, directory.executors());
+        assertEquals(1, directory.executors().applyAsInt("host"));
     }
 
     @Test
