@@ -92,7 +92,7 @@ class Cluster(Scope):
 
     def __init__(self, work, workers=2, cores=2, memory="5g", wrapper=(), hosts=(HOST,), master=HOST, local=None,
                  properties=None):
-        """wrapper: command that runs the workers, for example in a namespace of their own; or {host: command}.
+        """wrapper: command that runs the workers, for example in a namespace of their own; or {host or number from 1: command}.
 
         hosts: addresses that the workers take in turn; to Spark each is a host of its own. master: the master's.
         local: folder for the executors' local directories, which otherwise are in work; removed at the end.
@@ -120,7 +120,7 @@ class Cluster(Scope):
                 "--memory", self._memory, "--webui-port", str(workers_web[number - 1]), "--work-dir",
                 os.path.join(folder, "work"), self.url],
                 _environment(SPARK_LOCAL_IP=host, SPARK_WORKER_DIR=folder, SPARK_LOCAL_DIRS=self._local_folder(number)),
-                self._wrapper.get(host, ()) if isinstance(self._wrapper, dict) else self._wrapper)
+                self._wrapper.get(host, self._wrapper.get(number, ())) if isinstance(self._wrapper, dict) else self._wrapper)
         self._await_workers(web)
 
     def _local_folder(self, number):

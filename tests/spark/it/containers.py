@@ -1,69 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
 """Workers that are containers: mount, PID and IPC namespaces and 2 GiB of memory each, on a network of their own or the host's."""
-import glob
 import os
 import signal
 import subprocess
+import sys
 import threading
 import unittest
 
-from shared import FULL, Application, Shared, SparkTest, await_true, gone, spark
+from shared import FULL, ROOT, Application, Shared, SparkTest, await_true, gone, spark
 from faults import SHUFFLE
 from network import DRIVER
 from results import JOBS
 from sides import hosts
 
+sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
+
+from daemons.memory_group import MemoryGroup, Unavailable  # noqa: E402  (needs the path above)
+
 LIMIT = 2 << 30
 FITS = {**SHUFFLE, "pairs": 12000}  # 144 MB of map outputs
 EXECUTOR = {"spark.executor.memory": "768m"}  # leaves more than a quarter of the limit
-NAMESPACES = "exec unshare --mount --propagation private --pid --ipc --fork --kill-child --mount-proc "
-OWN_SHM = "mount -t tmpfs -o mode=1777,size=2g tmpfs /dev/shm && "
+NAMESPACES = ["unshare", "--mount", "--propagation", "private", "--pid", "--ipc", "--fork", "--kill-child", "--mount-proc"]
+OWN_SHM = ["sh", "-c", 'mount -t tmpfs -o mode=1777,size=2g tmpfs /dev/shm && exec "$@"', "sh"]
 
 
-def group_folder():
-    """Where a memory group can be made below this process's own, and the name of its limit: control groups 1 or 2."""
-    with open("/proc/self/cgroup") as file:
-        groups = [line.rstrip("\n").split(":", 2) for line in file]
-    for _, controllers, path in groups:
-        if "memory" in controllers.split(","):
-            return f"/sys/fs/cgroup/memory{path}", "memory.limit_in_bytes"
-    return "/sys/fs/cgroup", "memory.max"
-
-
-class Group:
-    """Commands that run in a memory group each, which are gone at the end."""
-
-    def __init__(self, name):
-        folder, self._limit = group_folder()
-        self._prefix = os.path.join(folder, f"verbena-{name}-{os.getpid()}")
-
-    def wrapper(self, inside=""):
-        """What stands before a command; inside: shell words that run in the namespaces first."""
-        script = (f'mkdir "$0-$$" && echo {LIMIT} > "$0-$$/{self._limit}" && echo $$ > "$0-$$/cgroup.procs" && '
-                  f"{NAMESPACES} sh -c '{inside}exec \"$@\"' sh \"$@\"")
-        return ["sh", "-c", script, self._prefix]
-
-    def remove(self):
-        """When all processes in them have ended."""
-        def removed(path):
-            try:
-                os.rmdir(path)
-            except OSError:
-                return not os.path.exists(path)
-            return True
-
-        for path in glob.glob(self._prefix + "-*"):
-            await_true(lambda path=path: removed(path), f"the processes of {path} leave it")
+def container(group, *inside):
+    """What stands before a command; inside: a command that runs the rest in the namespaces."""
+    return [*group.wrapper(), *NAMESPACES, *inside]
 
 
 def missing():
     """What is in the way of containers here, or None."""
     if hosts.missing():
         return hosts.missing()
-    group = Group("probe")
-    done = subprocess.run([*group.wrapper(OWN_SHM), "true"], capture_output=True, text=True, check=False)
-    group.remove()
-    return done.stderr.strip() or "no control group of its own" if done.returncode else None
+    try:
+        with MemoryGroup("probe", LIMIT) as group:
+            done = subprocess.run([*container(group, *OWN_SHM), "true"], capture_output=True, text=True, check=False)
+    except Unavailable as cause:
+        return str(cause)
+    return (done.stderr.strip() or "no namespaces") if done.returncode else None
 
 
 @unittest.skipUnless(FULL, "runs with --full: a cluster of its own")
@@ -75,8 +50,13 @@ class Containers(SparkTest):
             raise unittest.SkipTest(why)
         super().setUpClass()
         cls.work = os.path.join(Shared.folder.name, cls.__name__)
-        cls.group = Group(cls.__name__)
-        cls.addClassCleanup(cls.group.remove)
+        cls.groups = [cls.group(number) for number in (1, 2)]
+
+    @classmethod
+    def group(cls, number):
+        made = MemoryGroup(f"{cls.__name__}{number}", LIMIT)
+        cls.addClassCleanup(made.remove)
+        return made
 
     @classmethod
     def start_cluster(cls, **options):
@@ -105,8 +85,8 @@ class OnOwnNetworks(Containers):
         pair = hosts.Hosts(cls.work).__enter__()
         cls.addClassCleanup(pair.stop)
         first, second = hosts.ADDRESSES
-        container = cls.group.wrapper(OWN_SHM)
-        cls.start_cluster(wrapper={first: container, second: [*pair.enter(), *container]}, hosts=hosts.ADDRESSES, master=first)
+        one, other = (container(group, *OWN_SHM) for group in cls.groups)
+        cls.start_cluster(wrapper={first: one, second: [*pair.enter(), *other]}, hosts=hosts.ADDRESSES, master=first)
 
     def test_blocks_come_by_tcp_and_memory_is_what_the_container_leaves(self):
         ours = self.start(DRIVER)
@@ -125,13 +105,22 @@ class OnTheHostsNetwork(Containers):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.start_cluster(wrapper=cls.group.wrapper())
+        cls.start_cluster(wrapper={number: container(group) for number, group in enumerate(cls.groups, 1)})
 
     def test_a_neighbours_read_each_others_memory(self):
         ours = self.start({})
         self.assert_right(ours)
         ours.stop()
         self.assertGreater(ours.total("from mapped memory of neighbours"), 1 << 20)
+        gone(ours)
+
+    def test_a_second_container_takes_no_memory_of_the_first_ones_map_outputs(self):
+        ours = self.start({})
+        for seed in range(3):  # when the last shuffle begins, each executor has learnt of the other one
+            self.right(ours, "fits", FITS, seed)
+        ours.stop()
+        self.assertGreater(ours.total("of map outputs to memory"), 300 << 20)
+        self.assertEqual(ours.total("to disk"), 0)
         gone(ours)
 
     def test_b_a_container_that_is_killed_as_a_whole_costs_time_but_not_the_result(self):
