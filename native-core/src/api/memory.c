@@ -24,6 +24,13 @@ vbn_status_t vbn_mem_commit(vbn_mem_t *mem, size_t offset, size_t length)
     return mem_commit(mem, offset, length);
 }
 
+vbn_status_t vbn_mem_uncommit(vbn_mem_t *mem, size_t offset, size_t length)
+{
+    if (mem == NULL)
+        return err_set(VBN_ERR_INVALID, "no memory given to uncommit");
+    return mem_uncommit(mem, offset, length);
+}
+
 vbn_status_t vbn_mem_join(vbn_key_t *key, vbn_mem_t **mem_p)
 {
     if (key == NULL || mem_p == NULL)

@@ -58,6 +58,38 @@ void mem_ranges_add(mem_ranges_t *ranges, size_t start, size_t end)
     ranges->all[first] = whole;
 }
 
+/* What is left of the last range touched, behind `end`, becomes one of its own. */
+static void cut_within(mem_ranges_t *ranges, size_t at, size_t start, size_t end)
+{
+    mem_range_t behind = {end, ranges->all[at].end};
+    ranges->all[at].end = start;
+    if (!has_place(ranges))
+        return;
+    memmove(ranges->all + at + 2, ranges->all + at + 1, (ranges->count - at - 1) * sizeof(*ranges->all));
+    ranges->all[at + 1] = behind;
+    ranges->count++;
+}
+
+void mem_ranges_remove(mem_ranges_t *ranges, size_t start, size_t end)
+{
+    size_t first = first_from(ranges, start), last;
+    if (start >= end)
+        return;
+    if (first < ranges->count && ranges->all[first].start < start) {
+        if (ranges->all[first].end > end) {
+            cut_within(ranges, first, start, end);
+            return;
+        }
+        ranges->all[first++].end = start;
+    }
+    for (last = first; last < ranges->count && ranges->all[last].end <= end; last++)
+        continue;
+    memmove(ranges->all + first, ranges->all + last, (ranges->count - last) * sizeof(*ranges->all));
+    ranges->count -= last - first;
+    if (first < ranges->count && ranges->all[first].start < end)
+        ranges->all[first].start = end;
+}
+
 void mem_ranges_clear(mem_ranges_t *ranges)
 {
     free(ranges->all);

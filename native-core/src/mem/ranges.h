@@ -19,6 +19,8 @@ typedef struct mem_ranges {
 size_t mem_ranges_missing(const mem_ranges_t *ranges, size_t start, size_t end);
 /* Without memory for one more range nothing is added: what is asked about later is then too much, never too little. */
 void mem_ranges_add(mem_ranges_t *ranges, size_t start, size_t end);
+/* Without memory for one more range what lies behind `end` is taken out, too. */
+void mem_ranges_remove(mem_ranges_t *ranges, size_t start, size_t end);
 void mem_ranges_clear(mem_ranges_t *ranges);
 
 #endif

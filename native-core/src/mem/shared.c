@@ -127,7 +127,7 @@ static void count_committed(vbn_mem_t *mem, uint64_t before, size_t start, size_
     pthread_mutex_unlock(&mem->registry->lock);
 }
 
-vbn_status_t mem_commit(vbn_mem_t *mem, size_t offset, size_t length)
+static vbn_status_t check_shared(const vbn_mem_t *mem, size_t offset, size_t length)
 {
     vbn_status_t status = mem_check_fork(mem->registry);
     if (status != VBN_OK)
@@ -138,6 +138,14 @@ vbn_status_t mem_commit(vbn_mem_t *mem, size_t offset, size_t length)
     if (offset > mem_size(mem) || length > mem_size(mem) - offset)
         return err_set(VBN_ERR_RANGE, "range %zu + %zu is beyond the memory of %zu bytes", offset, length,
                        mem_size(mem));
+    return VBN_OK;
+}
+
+vbn_status_t mem_commit(vbn_mem_t *mem, size_t offset, size_t length)
+{
+    vbn_status_t status = check_shared(mem, offset, length);
+    if (status != VBN_OK)
+        return status;
     size_t page = os_page_bytes();
     size_t start = offset / page * page, end = (offset + length + page - 1) / page * page;
     if (length == 0)
@@ -153,6 +161,38 @@ vbn_status_t mem_commit(vbn_mem_t *mem, size_t offset, size_t length)
     status = os_allocate(mem->fd, "shared memory", start, end - start);
     mem_room_leave(turn);
     count_committed(mem, before, start, end, status == VBN_OK);
+    return status;
+}
+
+/* What others allocated or gave back at the same moment may be counted here. */
+static void count_uncommitted(vbn_mem_t *mem, uint64_t before, size_t start, size_t end)
+{
+    uint64_t after = allocated_bytes(mem);
+    uint64_t less = before > after ? before - after : 0;
+    pthread_mutex_lock(&mem->registry->lock);
+    size_t bytes = less < end - start ? (size_t)less : end - start;
+    bytes = bytes < mem->committed ? bytes : mem->committed;
+    mem->committed -= bytes;
+    counter_add(mem->registry->counters, COUNTER_MEM_BYTES, UINT64_MAX * bytes); /* a gauge: wraps back */
+    pthread_mutex_unlock(&mem->registry->lock);
+}
+
+vbn_status_t mem_uncommit(vbn_mem_t *mem, size_t offset, size_t length)
+{
+    vbn_status_t status = check_shared(mem, offset, length);
+    if (status != VBN_OK)
+        return status;
+    size_t page = os_page_bytes();
+    size_t start = (offset + page - 1) / page * page, end = (offset + length) / page * page;
+    if (start >= end)
+        return VBN_OK;
+    pthread_mutex_lock(&mem->registry->lock); /* first: a commit meanwhile finds them missing */
+    mem_ranges_remove(&mem->here, start, end);
+    pthread_mutex_unlock(&mem->registry->lock);
+    uint64_t before = allocated_bytes(mem);
+    status = os_discard(mem->map + start, end - start);
+    if (status == VBN_OK)
+        count_uncommitted(mem, before, start, end);
     return status;
 }
 

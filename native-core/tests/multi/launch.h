@@ -196,15 +196,20 @@ inline std::vector<int> launch(int count, const std::function<void(int, Shared &
     return results;
 }
 
-/* The process's counter of that name, which must exist. */
-inline uint64_t counter(Node &node, const char *name)
+/* The context's counter of that name, which must exist. */
+inline uint64_t counter(vbn_context_t *context, const char *name)
 {
     vbn_counter_t all[256];
-    size_t count = vbn_counters(node.context, all, 256);
+    size_t count = vbn_counters(context, all, 256);
     for (size_t i = 0; i < count && i < 256; i++)
         if (std::strcmp(all[i].name, name) == 0)
             return all[i].value;
     std::abort();
+}
+
+inline uint64_t counter(Node &node, const char *name)
+{
+    return counter(node.context, name);
 }
 
 } // namespace multi

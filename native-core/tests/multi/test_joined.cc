@@ -403,6 +403,35 @@ TEST(Joined, changed_bytes_of_a_key_are_an_error_or_lead_to_the_same_memory)
     });
 }
 
+TEST(Joined, pages_that_were_given_back_are_zeros_for_all_and_can_be_committed_again)
+{
+    in_child([] {
+        Pair pair("self,shm");
+        Window window(pair, BOTH);
+        vbn_mem_t *joined = nullptr, *plain = nullptr;
+        MUST(vbn_mem_join(window.key, &joined) == VBN_OK && vbn_mem_commit(joined, 0, MIB) == VBN_OK);
+        MUST(counter(pair.a.context, "mem.bytes") == MIB);
+        auto *ours = static_cast<uint8_t *>(vbn_mem_address(joined));
+        auto *theirs = static_cast<uint8_t *>(vbn_mem_address(window.mem));
+        memset(ours, 7, MIB);
+        MUST(vbn_mem_uncommit(joined, 4097, MIB - 3 * 4096) ==
+             VBN_OK); /* whole pages only: the third to the last but two */
+        MUST(counter(pair.a.context, "mem.bytes") == MIB - (MIB - 4 * 4096) && theirs[8191] == 7 &&
+             theirs[MIB - 8192] == 7);
+        MUST(vbn_mem_commit(joined, 0, MIB) == VBN_OK && counter(pair.a.context, "mem.bytes") == MIB);
+        for (size_t i = 8192; i < MIB - 8192; i++)
+            MUST(ours[i] == 0 && theirs[i] == 0);
+        MUST(vbn_mem_uncommit(joined, 4095, 2) == VBN_OK && theirs[4095] == 7); /* no whole page */
+        MUST(vbn_mem_uncommit(joined, 0, SIZE_MAX) == VBN_ERR_RANGE &&
+             vbn_mem_uncommit(nullptr, 0, 1) == VBN_ERR_INVALID);
+        MUST(vbn_mem_alloc(pair.a.context, 4096, VBN_BACKING_MEMFD, nullptr, &plain) == VBN_OK);
+        MUST(vbn_mem_uncommit(plain, 0, 4096) == VBN_ERR_INVALID && vbn_mem_free(plain) == VBN_OK);
+        MUST(vbn_mem_free(joined) == VBN_OK);
+        window.close();
+        pair.close();
+    });
+}
+
 TEST(Joined, memory_may_be_freed_while_a_peer_still_reads_it)
 {
     in_child([] {
