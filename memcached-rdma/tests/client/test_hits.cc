@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_hits.cc - hit ratios of a cache that is too small, beside memcached's with the same requests: by sockets, by messages and
-// one-sided. Ours depend on the requests alone, not on time or load.
+// one-sided. Ours depend on the requests alone, not on time or load, and so have a fixed bound as well.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -18,6 +18,7 @@ constexpr double SLACK = 0.01; // memcached orders its items in a thread of its 
 struct Row {
     double theta;  // of Zipf's law
     unsigned scan; // each of so many batches reads keys that nobody reads again; 0: none
+    double least;  // hits of memcached 1.6.18 in one run; another one differs by some thousandths
 };
 
 struct Load {
@@ -30,8 +31,8 @@ struct Load {
 Load load()
 {
     if (getenv("VERBENA_TEST_FULL") != nullptr)
-        return {300000, 900000, "32", {{0.99, 0}, {0.8, 0}, {0.99, 3}, {0.8, 3}}};
-    return {75000, 150000, "8", {{0.8, 0}}};
+        return {300000, 900000, "32", {{0.99, 0, 0.836}, {0.8, 0, 0.647}, {0.99, 3, 0.752}, {0.8, 3, 0.536}}};
+    return {75000, 150000, "8", {{0.99, 0, 0.813}, {0.8, 3, 0.519}}};
 }
 
 class Zipf {
@@ -135,6 +136,7 @@ TEST(Hits, are_not_fewer_than_memcacheds_by_sockets_by_messages_and_one_sided)
             Program program(ours.name(way.options), way.one_by_one);
             double got = program.hit_ratio(how, row);
             printf(", %s %.4f", way.name, got);
+            EXPECT_GE(got, row.least) << way.name;
             EXPECT_GE(got, wanted - SLACK) << way.name;
             if (way.one_by_one) {
                 printf(" (%lu one-sided, %lu messages)", program.counts().onesided, program.counts().messages);

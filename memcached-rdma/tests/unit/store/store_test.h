@@ -4,6 +4,7 @@
 #define MC_TESTS_STORE_TEST_H
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cstring>
 #include <map>
@@ -31,6 +32,7 @@ protected:
     uint32_t now = 100;
     store_t *store = nullptr;
     unsigned memories = 0;
+    bool lazily = false;
 
     static uint32_t clock(void *arg) { return static_cast<StoreTest *>(arg)->now; }
     static void *get(void *arg, size_t bytes, void **handle_p)
@@ -45,6 +47,23 @@ protected:
         static_cast<StoreTest *>(arg)->memories--;
         free(handle);
     }
+    /* Memory without pages until it is written, for a store larger than the machine may be. */
+    static void *get_lazily(void *arg, size_t bytes, void **handle_p)
+    {
+        auto *test = static_cast<StoreTest *>(arg);
+        *handle_p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (*handle_p == MAP_FAILED)
+            return nullptr;
+        test->memories++;
+        test->lazy_[*handle_p] = bytes;
+        return *handle_p;
+    }
+    static void put_lazily(void *arg, void *handle)
+    {
+        auto *test = static_cast<StoreTest *>(arg);
+        test->memories--;
+        munmap(handle, test->lazy_[handle]);
+    }
     void open(size_t bytes = 8 << 20, unsigned shards = 2, bool evict = true, size_t item_max = 1 << 20)
     {
         store_config_t config = {};
@@ -52,7 +71,7 @@ protected:
         config.item_max = item_max;
         config.shards = shards;
         config.evict = evict;
-        config.source = {get, put, nullptr, this};
+        config.source = {lazily ? get_lazily : get, lazily ? put_lazily : put, nullptr, this};
         config.now = clock;
         config.now_arg = this;
         ASSERT_EQ(store_open(&config, &store), STORE_OK);
@@ -104,6 +123,9 @@ protected:
         store_stats(store, &stats);
         return stats;
     }
+
+private:
+    std::map<void *, size_t> lazy_;
 };
 
 #endif
