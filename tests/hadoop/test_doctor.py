@@ -35,7 +35,7 @@ class DoctorTest(HdfsCase):
             done = self.doctor(nothing)
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("BAD   cluster key: no cluster key: set verbena.hdfs.key.file", done.stdout)
-        self.assertIn("what switches Verbena on:", done.stdout)
+        self.assertIn("settings that switch Verbena on:", done.stdout)
 
 
 if __name__ == "__main__":

@@ -100,7 +100,7 @@ class SettingsTest(ClusterTest):
     def test_it_can_be_switched_off(self):
         log = self.rows("off", **{"verbena.hbase.enabled": "false"})
         self.assertEqual([line for line in self.said(log) if "stands aside" not in line], [])
-        self.assertIn("it is switched off (verbena.hbase.enabled=false)", log)
+        self.assertIn("verbena.hbase.enabled is false", log)
 
     def test_a_wrong_setting_stops_a_client_with_the_right_name(self):
         wrong = self.cluster.client("typo", **{"verbena.hbase.kye.file": "x"})
@@ -113,7 +113,7 @@ class SettingsTest(ClusterTest):
         tls = self.cluster.client("tls", **{"hbase.client.netty.tls.enabled": "true", "hbase.client.retries.number": 0,
                                             "hbase.rpc.client.event-loop.config": ""})
         done = self.cluster.run("Console", "status", folder=tls)
-        self.assertIn("connections with TLS (hbase.client.netty.tls.enabled) are not for the core yet", done.stdout + done.stderr)
+        self.assertIn("the core carries no connections with TLS (hbase.client.netty.tls.enabled)", done.stdout + done.stderr)
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ public final class Rows {
 
     private static void same(int number, Result result, int bytes) {
         if (!Bytes.equals(value(number, bytes), result.getValue(FAMILY, COLUMN))) {
-            throw new IllegalStateException("row " + number + " is not what was written: " + result);
+            throw new IllegalStateException("row " + number + " differs from the value that was written: " + result);
         }
     }
 

@@ -82,7 +82,7 @@ class SmallTmpfs(SparkTest):
         self.assertGreater(ours.total("by shared-memory messages"), 1 << 20,
                            "neighbours cannot map each other's memory")
         for log in logs:
-            self.assertRegex(log, r"at most 60 MiB in /dev/shm \(what /dev/shm has free\)")
+            self.assertRegex(log, r"at most 60 MiB in /dev/shm \(the free space of /dev/shm\)")
             warnings = [line for line in log.splitlines() if " WARN " in line and "/dev/shm" in line]
             self.assertEqual(len(warnings), 2, warnings)
             self.assertIn("remount,size=", warnings[0])

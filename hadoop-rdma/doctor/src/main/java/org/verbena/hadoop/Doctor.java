@@ -60,7 +60,7 @@ public final class Doctor {
         try {
             ShuffleCheck.run(conf, shuffle);
         } catch (LinkageError e) {
-            shuffle.add(Level.WARN, "MapReduce is not on this class path, it is not looked at: " + e);
+            shuffle.add(Level.WARN, "MapReduce is not checked, because its classes are not on this class path: " + e);
         }
         good &= print("MapReduce", shuffle, out);
         if (good) {
@@ -68,7 +68,7 @@ public final class Doctor {
             ClusterCheck.run(conf, cluster);
             good = print("the cluster", cluster, out);
         }
-        out.println("what switches Verbena on:");
+        out.println("settings that switch Verbena on:");
         LINES.forEach(line -> out.println("  " + line));
         out.println("jar on the class path of all daemons and clients (HADOOP_CLASSPATH), before the properties: " + jar());
         return good;

@@ -101,7 +101,7 @@ public final class NativeLibrary {
             Files.write(file, library);
             if (wanted != null && !sha256(file).equals(wanted)) {
                 throw unsupported("the library unpacked to " + file + " does not have the hash that the jar names: the "
-                    + "jar is damaged, or somebody else writes there", null);
+                    + "jar is damaged, or another program writes there", null);
             }
             loadFile(file, arch);
         } catch (IOException e) {

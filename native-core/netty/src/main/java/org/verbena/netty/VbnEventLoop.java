@@ -282,7 +282,7 @@ public final class VbnEventLoop extends SingleThreadEventLoop {
                 driven = engine.turn(DELIVER_NANOS);
             }
         } catch (VbnException e) {
-            LOG.warn("an event loop ends; what its channels wrote last may be lost", e);
+            LOG.warn("an event loop ends after a failure; bytes that its channels wrote last may be lost", e);
         }
     }
 

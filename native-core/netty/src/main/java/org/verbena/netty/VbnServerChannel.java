@@ -107,7 +107,7 @@ public final class VbnServerChannel extends AbstractServerChannel {
             } catch (IOException | RuntimeException e) {
                 group.unserve(service, this);
                 BindException shown = new BindException("bind to " + tcp + " failed: " + e.getMessage()
-                    + ": bind to another port, or end what listens there");
+                    + "; bind to another port, or end the program that listens there");
                 shown.initCause(e);
                 throw shown;
             }

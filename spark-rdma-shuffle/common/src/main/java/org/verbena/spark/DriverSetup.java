@@ -172,7 +172,7 @@ final class DriverSetup {
         if (!settings.enabled()) {
             return "spark.verbena.enabled is false";
         } else if (!fromPlugin && !isAskedFor(conf)) {
-            return "neither spark.plugins nor " + MANAGER + " names it; the configuration is that of an earlier application";
+            return "neither spark.plugins nor " + MANAGER + " names Verbena; the configuration is that of an earlier application";
         } else if (SparkShim.load() == null) {
             return "Spark " + SparkShim.sparkVersion() + " is not known to this version (" + SparkShim.KNOWN + ")";
         }
@@ -218,6 +218,6 @@ final class DriverSetup {
         String devices = CoreStart.usesRdma(core) ? core.getOrDefault("tl.verbs.device", "") : null;
         NetworkSpeed speed = NetworkSpeed.here(Path.of("/"), host, devices);
         return speed.mbit() >= FAST_NETWORK_MBIT ? null : speed.of() + " has " + speed.mbit() + " Mbit/s, less than "
-            + FAST_NETWORK_MBIT + "; spark.verbena.compress=off turns it off all the same";
+            + FAST_NETWORK_MBIT + "; spark.verbena.compress=off turns compression off all the same";
     }
 }

@@ -53,8 +53,8 @@ final class JarSender {
         if (jar != null && !reachesExecutors(conf, version, jar.getFileName().toString(), jar.getParent())) {
             throw new IllegalArgumentException("spark.shuffle.manager is " + VerbenaShuffleManager.class.getName() + ", but no "
                 + "setting gives " + jar.getFileName() + " to the executors, which would fail and be started again for ever; "
-                + (version.startsWith("3.") ? "put it on spark.executor.extraClassPath" : "add spark.plugins="
-                    + VerbenaPlugin.class.getName() + ", which sends it, or name it in spark.jars (--jars) or "
+                + (version.startsWith("3.") ? "put the jar on spark.executor.extraClassPath" : "add spark.plugins="
+                    + VerbenaPlugin.class.getName() + ", which sends the jar, or name the jar in spark.jars (--jars) or "
                     + "spark.executor.extraClassPath"));
         }
     }

@@ -26,7 +26,7 @@ final class Shells {
     static void greet(String declined, String command, PrintStream out) {
         if (declined == null && CLASSES.stream().anyMatch(command::contains)) {
             out.println("Verbena " + Build.VERSION + " keeps map outputs in the executors' memory; the tab Verbena of "
-                + "Spark's UI tells more, spark.verbena.enabled=false switches it off");
+                + "Spark's UI tells more, spark.verbena.enabled=false switches Verbena off");
         }
     }
 }

@@ -78,13 +78,13 @@ record SlabBudget(long bytes, String why, String warning, boolean shared, Contai
             return new SlabBudget(0, "no space in " + root, "map outputs go to Spark's files, because " + root + " has only "
                 + mib(free) + " MiB free" + CURE);
         } else if (wanted > free) { // slabs are an eighth of the budget: by the setting alone none might fit; indexes need room
-            return new SlabBudget(free - free / 16, "what " + root + " has free",
+            return new SlabBudget(free - free / 16, "the free space of " + root,
                 root + " has only " + mib(free) + " MiB free of the "
                 + mib(wanted) + " MiB of spark.verbena.memory; map outputs that do not fit go to disk" + CURE);
         } else if (wanted > 0) {
             return new SlabBudget(wanted, "spark.verbena.memory", null);
         } else if (room < share) {
-            return new SlabBudget(room, "60 % of what " + root + " has free", room >= share / 4 ? null : root + " has only "
+            return new SlabBudget(room, "60 % of the free space of " + root, room >= share / 4 ? null : root + " has only "
                 + mib(free) + " MiB free; map outputs beyond " + mib(room) + " MiB go to disk" + CURE, true);
         }
         return new SlabBudget(Math.max(VerbenaConf.LEAST_MEMORY, share), "a quarter of " + mib(memory) + " MiB"

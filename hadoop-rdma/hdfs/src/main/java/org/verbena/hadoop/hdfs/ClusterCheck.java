@@ -89,8 +89,8 @@ public final class ClusterCheck {
         if (transport != null) {
             report.add(Level.OK, name + " is reached by the core: " + transport + said);
         } else {
-            report.add(Level.WARN, name + " is reached by TCP: " + nodes.obstacle(address) + "; it needs hadoop-rdma, "
-                + "dfs.datanode.plugins and the same key, and its log says what is in its way" + said);
+            report.add(Level.WARN, name + " is reached by TCP: " + nodes.obstacle(address) + "; the DataNode needs "
+                + "hadoop-rdma, dfs.datanode.plugins and the same key; its log names the obstacle" + said);
         }
     }
 

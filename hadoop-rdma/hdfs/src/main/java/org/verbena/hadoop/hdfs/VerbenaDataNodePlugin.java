@@ -114,8 +114,8 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
         InetAddress seen = LocalAddress.seenBy(nameNodes);
         InetAddress local = seen == null ? InetAddress.getLocalHost() : seen;
         if (local.isLoopbackAddress() && !conf.core().containsKey(HdfsConf.INTERFACE)) {
-            LOG.warn("Verbena: clients of other hosts do not reach this DataNode by the core: it listens on all addresses, and {} "
-                + "is {}; set {}core.{} to the address by which they know it",
+            LOG.warn("Verbena: clients of other hosts do not reach this DataNode by the core: the DataNode listens on all "
+                + "addresses, and {} is {}; set {}core.{} to the address by which clients know the DataNode",
                 seen == null ? "the one of this host's own name" : "the one that the NameNode sees", local.getHostAddress(),
                 HdfsConf.PREFIX, HdfsConf.INTERFACE);
         }

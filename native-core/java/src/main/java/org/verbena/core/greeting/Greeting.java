@@ -65,7 +65,7 @@ public record Greeting(int messages, int service, byte[] token, byte[] engine) {
         ByteBuffer in = bytes.slice();
         for (int i = 0; i < MAGIC.length && i < in.limit(); i++) {
             if (in.get(i) != MAGIC[i]) {
-                throw new IOException("something else than a Verbena server answers there: check host and port");
+                throw new IOException("another program than a Verbena server answers there: check host and port");
             }
         }
         if (in.limit() < 6) {
@@ -82,7 +82,7 @@ public record Greeting(int messages, int service, byte[] token, byte[] engine) {
         int length = Short.toUnsignedInt(in.getShort(6));
         if (length == 0 || length > ENGINE_MAX || in.limit() > FIXED_BYTES + length) {
             throw new IOException("a greeting of " + in.limit() + " bytes with an engine's address of " + length
-                + ": something else than a Verbena server answers there, or the connection is damaged");
+                + ": another program than a Verbena server answers there, or the connection is damaged");
         }
         if (in.limit() < FIXED_BYTES + length) {
             return null;

@@ -42,7 +42,7 @@ public final class GreetingReader {
     /** Returns why there is no greeting when the connection has ended; to be thrown. */
     public EOFException ended() {
         return new EOFException("the connection ended before a greeting came" + (received.position() == 0 ? ""
-            : ", after " + received.position() + " bytes of one") + ": the server is ending or too busy, or something else answers "
-            + "there");
+            : ", after " + received.position() + " bytes of one") + ": the server is ending or too busy, or another program "
+            + "answers there");
     }
 }

@@ -114,8 +114,8 @@ public final class HostReport {
         try {
             key.config("verbena doctor");
             if (key.openToAll()) {
-                add(Level.WARN, "cluster key: none is needed (" + key.prefix() + "auth=none): whoever reaches the hosts can "
-                    + open);
+                add(Level.WARN, "cluster key: none is needed (" + key.prefix() + "auth=none): every process that reaches "
+                    + "the hosts can " + open);
             } else {
                 add(Level.OK, "cluster key: in " + key.file());
             }

@@ -40,8 +40,8 @@ final class Diagnosis {
         }
         try {
             if (!output.index().hasSums()) {
-                LOG.warn("Spark asks what damaged a block of map output {} of shuffle {}; memory or network, it cannot be "
-                    + "told, because map outputs in memory have checksums only with spark.shuffle.checksum.enabled=true",
+                LOG.warn("a block of map output {} of shuffle {} arrived damaged; memory and network cannot be told apart, "
+                    + "because map outputs in memory have no checksums; set spark.shuffle.checksum.enabled=true",
                     output.mapId(), output.shuffleId());
             } else if (sum != null) {
                 File temporary = new File(file.getPath() + "." + Thread.currentThread().getId());

@@ -44,7 +44,7 @@ final class DeadExecutors {
                 Thread.sleep(millis);
                 cleanApplication(application);
             } catch (IOException e) {
-                LOG.debug("cannot look for what dead executors left: {}", e.toString());
+                LOG.debug("cannot look for files that dead executors left: {}", e.toString());
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
             }
@@ -133,7 +133,7 @@ final class DeadExecutors {
                 cleanApplication(own.getParent());
             }
         } catch (IOException e) {
-            LOG.debug("cannot look for what dead executors left: {}", e.toString());
+            LOG.debug("cannot look for files that dead executors left: {}", e.toString());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -40,7 +40,7 @@ final class Keeper implements AutoCloseable {
         try {
             return new Keeper(builder.start());
         } catch (IOException e) {
-            LOG.debug("nobody removes {} if this process is killed, until another one starts: {}", directory, e.toString());
+            LOG.debug("{} stays if this process is killed, until another executor starts: {}", directory, e.toString());
             return null;
         }
     }

@@ -119,7 +119,7 @@ public final class TrafficPage {
     }
 
     private void choices(List<ExecutorReports.Report> executors) {
-        text("h4", "What each executor chose");
+        text("h4", "Choice of each executor");
         head(List.of("Executor", "Choice"));
         for (ExecutorReports.Report report : executors) {
             html.append("<tr>");

@@ -60,8 +60,8 @@ public final class PrivateFolder {
             throw new IOException(folder + " is a link or a file, and no folder; remove it");
         }
         if (owner != user) {
-            throw new IOException(folder + " belongs to user " + owner + ", who could read and replace replicas there, and not to "
-                + user + ": remove it, as root, and look who made it");
+            throw new IOException(folder + " belongs to user " + owner + " and not to " + user + ": user " + owner
+                + " could read and replace replicas there; find the program that made the folder, and remove it as root");
         }
         if (mode != MODE) {
             throw new IOException(String.format(Locale.ROOT, "%s is mode %04o: others can reach replicas there, or not even this "

@@ -51,12 +51,12 @@ record TierSize(long bytes, String why, String warning) {
     /** By the setting and the folder alone. */
     private static TierSize ofFolder(long wanted, long memory, Path folder, long free) {
         if (wanted > free) {
-            return new TierSize(free - free / 16, "what " + folder + " has", folder + " has room for " + mib(free)
+            return new TierSize(free - free / 16, "the free space of " + folder, folder + " has room for " + mib(free)
                 + " MiB of the " + mib(wanted) + " MiB of " + SIZE + CURE + SIZE + " lower");
         } else if (wanted > 0) {
             return new TierSize(wanted, SIZE, null);
         } else if (free / 10 * 6 < memory / 4) {
-            return new TierSize(free / 10 * 6, "60 % of what " + folder + " has", null);
+            return new TierSize(free / 10 * 6, "60 % of the free space of " + folder, null);
         }
         return new TierSize(memory / 4, "a quarter of " + mib(memory) + " MiB", null);
     }

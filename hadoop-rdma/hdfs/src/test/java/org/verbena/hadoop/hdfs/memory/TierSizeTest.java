@@ -25,7 +25,7 @@ class TierSizeTest {
         assertNull(choose(0, 16 * GIB, 8 * GIB).warning());
         TierSize small = choose(0, 16 * GIB, GIB);
         assertEquals(GIB / 10 * 6, small.bytes());
-        assertEquals("60 % of what /dev/shm/tiers has", small.why());
+        assertEquals("60 % of the free space of /dev/shm/tiers", small.why());
     }
 
     @Test

@@ -66,7 +66,7 @@ final class CoreClients {
     }
 
     private static IOException another(Exception cause) {
-        return new IOException("this HBase's RPC client is another one than ours was made for: " + cause, cause);
+        return new IOException("the RPC client of this HBase lacks a part that Verbena uses: " + cause, cause);
     }
 
     /** Codec and options are those of the client, also where a subclass of it has others than its settings say. */

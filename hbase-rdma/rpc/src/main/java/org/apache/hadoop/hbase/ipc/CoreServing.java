@@ -78,8 +78,8 @@ final class CoreServing implements AutoCloseable {
         InetAddress seen = LocalAddress.seenBy(quorum);
         InetAddress local = seen == null ? InetAddress.getLocalHost() : seen;
         if (local.isLoopbackAddress() && server.conf.get("verbena.core.tl.tcp.interface") == null) {
-            LOG.warn("Verbena: clients of other hosts do not reach {} by the core: it listens on all addresses, and the one that "
-                + "ZooKeeper sees is {}; set verbena.core.tl.tcp.interface to the address by which they know it",
+            LOG.warn("Verbena: clients of other hosts do not reach {} by the core: the server listens on all addresses, and "
+                + "ZooKeeper sees {}; set verbena.core.tl.tcp.interface to the address by which clients know the server",
                 server.getListenerAddress(), local.getHostAddress());
         }
         return local;

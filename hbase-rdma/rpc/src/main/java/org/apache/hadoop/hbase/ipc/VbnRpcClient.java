@@ -52,11 +52,11 @@ public class VbnRpcClient extends NettyRpcClient {
             LOG.error("Verbena: {}", e.getMessage()); // HBase shows an exception without its text
             throw e;
         }
-        String why = !settings.enabled() ? "it is switched off (verbena.hbase.enabled=false)"
+        String why = !settings.enabled() ? "verbena.hbase.enabled is false"
             : userProvider.isHBaseSecurityEnabled()
-                ? "connections with SASL (hbase.security.authentication) are not for the core yet"
+                ? "the core carries no connections with SASL (hbase.security.authentication)"
             : conf.getBoolean(X509Util.HBASE_CLIENT_NETTY_TLS_ENABLED, false)
-                ? "connections with TLS (" + X509Util.HBASE_CLIENT_NETTY_TLS_ENABLED + ") are not for the core yet"
+                ? "the core carries no connections with TLS (" + X509Util.HBASE_CLIENT_NETTY_TLS_ENABLED + ")"
             : CoreClients.missing();
         if (why != null) {
             LOG.info("Verbena stands aside, calls of this client go by TCP: {}", why);

@@ -61,10 +61,10 @@ public class VbnRpcServer extends NettyRpcServer {
     }
 
     private String reasonToStandAside(Configuration conf, HBaseConf settings) {
-        return !settings.enabled() ? "it is switched off (verbena.hbase.enabled=false)"
-            : isSecurityEnabled ? "connections with SASL (hbase.security.authentication) are not for the core yet"
+        return !settings.enabled() ? "verbena.hbase.enabled is false"
+            : isSecurityEnabled ? "the core carries no connections with SASL (hbase.security.authentication)"
             : conf.getBoolean(X509Util.HBASE_SERVER_NETTY_TLS_ENABLED, false)
-                ? "connections with TLS (" + X509Util.HBASE_SERVER_NETTY_TLS_ENABLED + ") are not for the core yet" : null;
+                ? "the core carries no connections with TLS (" + X509Util.HBASE_SERVER_NETTY_TLS_ENABLED + ")" : null;
     }
 
     private void serve(String name, HBaseConf settings) throws IOException {

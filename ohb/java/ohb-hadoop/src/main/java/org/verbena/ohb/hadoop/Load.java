@@ -106,7 +106,7 @@ final class Load implements AutoCloseable {
     private static void check(Content content, long place, byte[] bytes, int count, Path path) throws IOException {
         int wrong = content.difference(place, bytes, count);
         if (wrong >= 0) {
-            throw new IOException(path + " differs from what was written at byte " + (place + wrong));
+            throw new IOException(path + ": byte " + (place + wrong) + " differs from the one that was written");
         }
     }
 

@@ -61,7 +61,7 @@ class LoadTest {
             bytes[bytes.length - 1]++;
             Files.write(damaged, bytes);
             String text = assertThrows(IOException.class, () -> load.read(CELL)).getMessage();
-            assertTrue(text.contains("1-1 differs from what was written at byte " + (CELL.size() - 1)), text);
+            assertTrue(text.contains("1-1: byte " + (CELL.size() - 1) + " differs from the one that was written"), text);
             load.delete();
             assertTrue(!Files.exists(folder.resolve("ohb")));
         }

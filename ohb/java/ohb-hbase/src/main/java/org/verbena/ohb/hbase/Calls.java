@@ -164,7 +164,7 @@ final class Calls implements AutoCloseable {
 
     private void check(int number, Result result) throws IOException {
         if (!Arrays.equals(values[number], result.getValue(FAMILY, COLUMN))) {
-            throw new IOException("row " + number + " is not what was written");
+            throw new IOException("row " + number + " differs from the value that was written");
         }
     }
 

@@ -85,7 +85,7 @@ final class EchoHandlers {
                 int length = part.readableBytes();
                 if (length > run.bytes.readableBytes() - run.received
                         || !ByteBufUtil.equals(run.bytes, run.received, part, part.readerIndex(), length)) {
-                    run.result.completeExceptionally(new IOException("what came back is not what was sent"));
+                    run.result.completeExceptionally(new IOException("the echo differs from the bytes that were sent"));
                     return;
                 }
                 run.received += length;
