@@ -74,7 +74,7 @@ class ConnectTest {
                     }
                 });
                 String text = refusal(other.getLocalSocketAddress());
-                assertTrue(text.contains("something else"), text);
+                assertTrue(text.contains("another program"), text);
                 answered.get(Rig.SECONDS, TimeUnit.SECONDS);
             }
         }

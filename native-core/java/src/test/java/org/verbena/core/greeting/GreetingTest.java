@@ -85,8 +85,8 @@ class GreetingTest {
 
     @Test
     void another_program_or_a_verbena_server_of_another_kind_is_said_to_be_one() {
-        assertTrue(refusal(ByteBuffer.wrap("SSH-2.0".getBytes(StandardCharsets.US_ASCII))).contains("something else"));
-        assertTrue(refusal(ByteBuffer.wrap("V!".getBytes(StandardCharsets.US_ASCII))).contains("something else"));
+        assertTrue(refusal(ByteBuffer.wrap("SSH-2.0".getBytes(StandardCharsets.US_ASCII))).contains("another program"));
+        assertTrue(refusal(ByteBuffer.wrap("V!".getBytes(StandardCharsets.US_ASCII))).contains("another program"));
         String text = refusal(new Greeting(MESSAGES - 1, 1, new byte[16], new byte[10]).encode());
         assertTrue(text.contains("of another kind") && text.contains("messages 40, those wanted 41"), text);
     }
