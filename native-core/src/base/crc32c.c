@@ -3,6 +3,7 @@
 #include "base/crc32c.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 
 #include "base/endian.h"
 
@@ -54,22 +55,17 @@ __attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t crc, c
     return ~rest;
 }
 
-bool crc32c_has_instruction(void)
+static bool has_instruction(void)
 {
     return __builtin_cpu_supports("sse4.2") != 0;
 }
 
 uint32_t crc32c(uint32_t crc, const void *data, size_t length)
 {
-    return crc32c_has_instruction() ? by_instruction(crc, data, length) : crc32c_by_table(crc, data, length);
+    return has_instruction() ? by_instruction(crc, data, length) : crc32c_by_table(crc, data, length);
 }
 
 #else
-
-bool crc32c_has_instruction(void)
-{
-    return false;
-}
 
 uint32_t crc32c(uint32_t crc, const void *data, size_t length)
 {

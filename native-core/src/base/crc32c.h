@@ -3,14 +3,12 @@
 #ifndef VBN_BASE_CRC32C_H
 #define VBN_BASE_CRC32C_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* crc: 0 to begin with, or the result for the bytes before, to go on. */
 uint32_t crc32c(uint32_t crc, const void *data, size_t length);
-/* The same by table only, and whether crc32c uses the instruction; for tests. */
+/* The same by table only; for tests. */
 uint32_t crc32c_by_table(uint32_t crc, const void *data, size_t length);
-bool crc32c_has_instruction(void);
 
 #endif

@@ -289,14 +289,6 @@ vbn_status_t os_discard(void *address, size_t size)
     return VBN_OK;
 }
 
-vbn_status_t os_nonblock(int fd)
-{
-    int flags = fcntl(fd, F_GETFL);
-    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
-        return err_sys(errno, "cannot make descriptor %d non-blocking", fd);
-    return VBN_OK;
-}
-
 /* -------------------------------------------------------------------------------------------- identity */
 
 /* Constants of the process, found on first use. */

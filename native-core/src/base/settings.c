@@ -382,10 +382,10 @@ bool settings_is_default(const settings_t *settings, const char *key)
     return strcmp(now, then) == 0;
 }
 
-vbn_status_t settings_get_number(const settings_t *settings, const char *key, int64_t *number_p)
+static vbn_status_t number_of(const settings_t *settings, const char *key, int64_t *number_p)
 {
-    if (key == NULL || number_p == NULL)
-        return err_set(VBN_ERR_INVALID, "settings_get_number needs a key and a place for the number");
+    if (key == NULL)
+        return err_set(VBN_ERR_INVALID, "no setting is named");
     const setting_row_t *row = find_row(key);
     if (row == NULL)
         return unknown_name(key, key_name);
@@ -404,7 +404,7 @@ vbn_status_t settings_get_number(const settings_t *settings, const char *key, in
 vbn_status_t settings_read(const settings_t *settings, const char *key, char *text, size_t capacity, int64_t *number_p)
 {
     int64_t number = 0;
-    vbn_status_t status = number_p == NULL ? VBN_OK : settings_get_number(settings, key, &number);
+    vbn_status_t status = number_p == NULL ? VBN_OK : number_of(settings, key, &number);
     if (status == VBN_OK && text != NULL)
         status = settings_get(settings, key, text, capacity);
     if (status == VBN_OK && number_p != NULL)

@@ -28,9 +28,8 @@ struct setting_row;
 void settings_bounds(const struct setting_row *row, char *text, size_t capacity);
 /* Prints a value as settings_set would accept it; VBN_ERR_SETTING when unknown. */
 vbn_status_t settings_get(const settings_t *settings, const char *key, char *value, size_t capacity);
-/* Both: text and number_p may be NULL. Nothing is written on failure. */
+/* Also the number, in base units (bytes, nanoseconds, 0 or 1): VBN_ERR_INVALID for an enum or a string. text and number_p may be
+ * NULL. Nothing is written on failure. */
 vbn_status_t settings_read(const settings_t *settings, const char *key, char *text, size_t capacity, int64_t *number_p);
-/* The value in base units (bytes, nanoseconds, 0 or 1); VBN_ERR_INVALID for an enum or a string. */
-vbn_status_t settings_get_number(const settings_t *settings, const char *key, int64_t *number_p);
 
 #endif

@@ -95,7 +95,6 @@ bool mem_hold_range(mem_registry_t *registry, const void *address, size_t length
 bool mem_find_writable(mem_registry_t *registry, const void *address, size_t length, mem_key_info_t *info_p);
 /* Decodes a blob from outside: checks version, lengths, rights, overflow. VBN_ERR_PROTOCOL. Pure. */
 vbn_status_t mem_key_decode(const void *blob, size_t length, mem_key_info_t *info_p);
-uint64_t mem_registry_id(const mem_registry_t *registry);
 /* What a peer says about its memory is true for that peer only: an import belongs to the connection over which its descriptor
  * came, and only that connection finds it again. A source names such a connection: new for each, never used twice, and
  * MEM_SOURCE_SELF for our own memory. */

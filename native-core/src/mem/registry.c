@@ -77,11 +77,6 @@ vbn_status_t mem_check_fork(const mem_registry_t *registry)
     return VBN_OK;
 }
 
-uint64_t mem_registry_id(const mem_registry_t *registry)
-{
-    return registry->id;
-}
-
 /* A gauge: subtracting wraps back. Lock held. */
 static void count_bytes(const vbn_mem_t *mem, uint64_t sign)
 {

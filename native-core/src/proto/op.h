@@ -274,7 +274,6 @@ static inline void stream_init(proto_stream_t *stream, proto_engine_t *engine, v
 void stream_pump(proto_stream_t *stream);
 /* Ends what has nothing in flight and is finished. As stream_pump. */
 void stream_settle(proto_stream_t *stream);
-void get_stream_free(proto_get_stream_t *get);
 
 /* ---- stage_send.c */
 /* Cuts the next chunk of a stream with stages: at most limit plain bytes. Returns how many. */

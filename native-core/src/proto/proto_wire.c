@@ -55,14 +55,15 @@ static const layout_t LAYOUTS[PROTO_TYPE_END] = {
 _Static_assert(sizeof(proto_header_t) < 256, "offsets fit one byte");
 _Static_assert(PROTO_PREFIX_BYTES + 9 * 8 == PROTO_HEADER_MAX, "the longest layout");
 
-uint32_t proto_header_bytes(const proto_header_t *h)
+/* Bytes that proto_encode will write. */
+static uint32_t bytes_of(const proto_header_t *h)
 {
     return PROTO_PREFIX_BYTES + 8u * LAYOUTS[h->type].words + h->user_bytes;
 }
 
 uint32_t proto_encode(const proto_header_t *header, uint8_t *buffer)
 {
-    assert(proto_header_bytes(header) <= LINK_UPPER_HEADER_MAX);
+    assert(bytes_of(header) <= LINK_UPPER_HEADER_MAX);
     const layout_t *layout = &LAYOUTS[header->type];
     buffer[0] = (uint8_t)header->type;
     buffer[1] = (uint8_t)header->code;
@@ -238,7 +239,7 @@ vbn_status_t proto_decode(const void *bytes, uint32_t count, uint32_t payload_by
                         .user_bytes = le_get_u16(p + 2),
                         .last = le_get_u16(p + 4),
                         .stages = le_get_u16(p + 6)};
-    if (count != proto_header_bytes(&h))
+    if (count != bytes_of(&h))
         return bad("length does not match the type");
     const layout_t *layout = &LAYOUTS[h.type];
     p += PROTO_PREFIX_BYTES;

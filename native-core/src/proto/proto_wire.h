@@ -160,8 +160,6 @@ typedef struct proto_header {
 #define PROTO_TAG_WORD ((uint64_t)PROTO_TAG)
 #define PROTO_TAG_BYTES (PROTO_PREFIX_BYTES + 8u)
 
-/* Bytes that encode will write. */
-uint32_t proto_header_bytes(const proto_header_t *header);
 /* Writes the header; buffer has room for LINK_UPPER_HEADER_MAX. Returns its bytes. header must fit (asserted). */
 uint32_t proto_encode(const proto_header_t *header, uint8_t *buffer);
 /* The same for PROTO_AM, for the fast path. */

@@ -270,7 +270,7 @@ void stream_pump(proto_stream_t *s)
         stream_settle(s);
 }
 
-void get_stream_free(proto_get_stream_t *get)
+static void free_get(proto_get_stream_t *get)
 {
     proto_engine_t *engine = get->stream.engine;
     if (get->stream.peer != NULL)
@@ -288,7 +288,7 @@ void stream_settle(proto_stream_t *s)
         return;
     if (s->kind == STREAM_GET) {
         if (!more_to_send(s))
-            get_stream_free(container_of(s, proto_get_stream_t, stream));
+            free_get(container_of(s, proto_get_stream_t, stream));
         return;
     }
     proto_op_t *op = container_of(s, proto_op_t, stream);

@@ -448,8 +448,3 @@ uint64_t crowd_packets(crowd_t *crowd)
 {
     return crowd->packets;
 }
-
-uint64_t crowd_now_ms(crowd_t *crowd)
-{
-    return sim_net_now_ns(crowd->net) / NS_PER_MS;
-}

@@ -74,7 +74,6 @@ uint64_t crowd_lost(crowd_t *crowd, unsigned engine); /* peers whose end was tol
 const char *crowd_lost_text(crowd_t *crowd, unsigned engine);
 uint64_t crowd_counter(crowd_t *crowd, unsigned engine, const char *name);
 uint64_t crowd_packets(crowd_t *crowd); /* launched on the net so far */
-uint64_t crowd_now_ms(crowd_t *crowd);
 
 #ifdef __cplusplus
 }

@@ -83,7 +83,8 @@ void world_break_talks(world_t *world, unsigned a, unsigned b)
     }
 }
 
-unsigned world_node_of(const world_t *world, uint64_t uid)
+/* NODES_MAX: of nobody. */
+static unsigned node_of(const world_t *world, uint64_t uid)
 {
     for (unsigned i = 0; i < world->count; i++)
         if (world->nodes[i].settings.link_window > 0 && uid == FIRST_UID + i)
@@ -268,7 +269,7 @@ void world_on_message(void *arg, const vbn_am_message_t *message)
     node_t *node = arg;
     world_t *world = node->world;
     word_t word;
-    unsigned from = world_node_of(world, link_peer_uid(message->peer));
+    unsigned from = node_of(world, link_peer_uid(message->peer));
     memcpy(&word, message->header, sizeof(word));
     check_order(node, &word, from);
     if (message->length != word.length)
@@ -292,7 +293,7 @@ void world_on_message(void *arg, const vbn_am_message_t *message)
 static void lost(node_t *node, vbn_peer_t *peer, vbn_status_t status, const char *text)
 {
     world_t *world = node->world;
-    unsigned other = world_node_of(world, link_peer_uid(peer));
+    unsigned other = node_of(world, link_peer_uid(peer));
     world->totals->peers_lost++;
     world_break_talks(world, node->index, other);
     if (world->clean && !world->disconnects)

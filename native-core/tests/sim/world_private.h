@@ -77,7 +77,6 @@ uint64_t world_draw(world_t *world, uint64_t below);
 __attribute__((format(printf, 2, 3))) void world_violated(world_t *world, const char *format, ...);
 /* Conversations between the two are not whole any more. */
 void world_break_talks(world_t *world, unsigned a, unsigned b);
-unsigned world_node_of(const world_t *world, uint64_t uid); /* NODES_MAX: of nobody */
 
 /* world_links.c: W7. */
 void world_check_links(world_t *world);

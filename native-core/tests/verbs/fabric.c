@@ -29,7 +29,7 @@ void fabric_leave(const int *entered)
     (void)pthread_mutex_unlock(&lock);
 }
 
-uint64_t fabric_random(void)
+static uint64_t fabric_random(void)
 {
     uint64_t x = (random_state += UINT64_C(0x9e3779b97f4a7c15)) + fabric_script.seed;
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);

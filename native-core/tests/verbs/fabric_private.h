@@ -91,7 +91,6 @@ extern const struct verbs_cm fabric_cm; /* fabric_cm.c */
 int fabric_enter(void);
 void fabric_leave(const int *entered);
 #define FABRIC_GUARD __attribute__((cleanup(fabric_leave), unused)) const int entered = fabric_enter()
-uint64_t fabric_random(void);
 bool fabric_lucky(unsigned ppm);
 void *fabric_make(size_t bytes, uint64_t *count); /* zeroed, never NULL; counts */
 uint32_t fabric_next_number(void);                /* of a queue pair or a key: no two are the same */

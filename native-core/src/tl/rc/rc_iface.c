@@ -143,7 +143,7 @@ static void deliver(rc_iface_t *iface, rc_ep_t *ep, const uint8_t *bytes, uint32
                              bytes + rc_payload_at(message.header_bytes), message.payload_bytes);
 }
 
-void rc_receive(rc_iface_t *iface, const struct ibv_wc *wc)
+static void receive(rc_iface_t *iface, const struct ibv_wc *wc)
 {
     uint32_t index = (uint32_t)(wc->wr_id >> 1);
     rc_ep_t *ep = map_get(&iface->by_qp, wc->qp_num);
@@ -159,7 +159,7 @@ static void handle(rc_iface_t *iface, const struct ibv_wc *wc)
     verbs_datagram_t *datagram = &iface->verbs.datagram;
     if (!verbs_datagram_owns(datagram, wc)) {
         if ((wc->wr_id & 1) != 0)
-            rc_receive(iface, wc);
+            receive(iface, wc);
         else
             rc_sent(iface, wc);
         return;

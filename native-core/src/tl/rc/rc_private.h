@@ -207,7 +207,4 @@ void rc_receives_low(rc_iface_t *iface);   /* the device says that few are left 
 const uint8_t *rc_receives_bytes(const rc_iface_t *iface, uint32_t index);
 void rc_receives_again(rc_iface_t *iface, uint32_t index); /* the packet in it has been handled */
 
-/* rc_iface.c */
-void rc_receive(rc_iface_t *iface, const struct ibv_wc *wc);
-
 #endif

@@ -248,7 +248,6 @@ bool shm_short_open(shm_ep_t *ep, uint32_t most);
 
 /* shm_tell.c */
 void shm_ep_kick(shm_ep_t *ep); /* tells a polling peer that its socket has something */
-void shm_ep_wake(shm_ep_t *ep);
 void shm_ep_tell_now(shm_ep_t *ep, uint32_t how);
 void shm_publish(shm_ep_t *ep); /* gives consumed slots back, wakes a producer that waits for them */
 bool shm_barrier_register(void);

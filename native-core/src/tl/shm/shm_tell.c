@@ -7,12 +7,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-void shm_ep_wake(shm_ep_t *ep)
+static void wake(shm_ep_t *ep)
 {
-    uint8_t wake = SHM_WAKE;
+    uint8_t word = SHM_WAKE;
     counter_add(shm_ep_iface(ep)->params.counters, COUNTER_SHM_WAKES, 1);
     /* A full socket wakes the peer as well, and a broken one is noticed when it is read. */
-    (void)send(ep->fd, &wake, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    (void)send(ep->fd, &word, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 void shm_ep_tell_now(shm_ep_t *ep, uint32_t how)
@@ -21,7 +21,7 @@ void shm_ep_tell_now(shm_ep_t *ep, uint32_t how)
     if ((how & SHM_COLD) != 0 && ep->tx_bell != NULL)
         asleep |= shm_bell_set(ep->tx_bell, ep->tx_bell_index);
     if (asleep)
-        shm_ep_wake(ep);
+        wake(ep);
 }
 
 void shm_ep_kick(shm_ep_t *ep)
@@ -61,5 +61,5 @@ bool shm_barrier_register(void)
 void shm_publish(shm_ep_t *ep)
 {
     if (shm_rx_publish(&ep->rx))
-        shm_ep_wake(ep);
+        wake(ep);
 }

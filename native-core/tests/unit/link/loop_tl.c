@@ -52,7 +52,7 @@ static const tl_caps_t caps = {.flags = TL_CAP_RELIABLE,
                                .latency_ns = 100,
                                .mbytes_per_s = 1000};
 
-uint64_t loop_random(void)
+static uint64_t loop_random(void)
 {
     uint64_t x = loop_control.seed + 0x9e3779b97f4a7c15u;
     loop_control.seed = x;

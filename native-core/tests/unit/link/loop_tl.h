@@ -21,6 +21,5 @@ typedef struct loop_control {
 } loop_control_t;
 
 extern loop_control_t loop_control;
-uint64_t loop_random(void);
 
 #endif

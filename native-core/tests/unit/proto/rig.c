@@ -177,7 +177,6 @@ static void deliver(rig_t *rig, int to, const void *header, uint32_t header_byte
         if (sink != NULL && up->write_begin(up->arg, peer, sink)) {
             memcpy(sink, payload, payload_bytes);
             up->write_end(up->arg, peer, sink);
-            rig->sunk += payload_bytes;
             place = sink;
         }
     }
@@ -278,11 +277,6 @@ uint64_t rig_traffic(rig_t *rig, int side, unsigned class_index, uint64_t size, 
 unsigned rig_flush_looks(rig_t *rig)
 {
     return rig->flush_looks;
-}
-
-uint64_t rig_sunk(rig_t *rig)
-{
-    return rig->sunk;
 }
 
 vbn_status_t rig_handler(rig_t *rig, int side, unsigned id, vbn_am_func_t func, void *arg)

@@ -62,7 +62,6 @@ uint64_t rig_counter(rig_t *rig, int side, const char *name);
 uint64_t rig_traffic(rig_t *rig, int side, unsigned class_index, uint64_t size, unsigned what);
 /* How often a peer of a worker that rig_join was given was looked at for a flush. */
 unsigned rig_flush_looks(rig_t *rig);
-uint64_t rig_sunk(rig_t *rig); /* payload bytes written through sink() */
 vbn_status_t rig_handler(rig_t *rig, int side, unsigned id, vbn_am_func_t func, void *arg);
 vbn_mem_t *rig_mem(rig_t *rig, int side, size_t size);
 void *rig_mem_address(vbn_mem_t *mem);

@@ -83,7 +83,6 @@ struct rig {
     bool hidden;
     rig_devices_t *devices; /* NULL: none */
     uint64_t now_ms;
-    uint64_t sunk;
     unsigned tags_delivered[2];
     unsigned promoted[2];
 };
