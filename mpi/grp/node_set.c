@@ -117,7 +117,7 @@ static int agree_all(grp_t *grp, offer_t *offer)
     if (sched != NULL) {
         const grp_call_t call = *sched->call;
         flat_allreduce(sched, offer, 1, &reduce); /* all are on one node */
-        *sched->call = call; /* no choice of the collective */
+        *sched->call = call;                      /* no choice of the collective */
     }
     return sched_run(sched);
 }

@@ -51,7 +51,7 @@ typedef struct library {
 void bench_run(const library_t *library, bench_t *bench, int argc, char **argv, double set_up_seconds);
 
 double seconds_now(void);
-void bench_names(const library_t *library); /* the library in whose name bench_fail speaks */
+void bench_names(const library_t *library);                     /* the library in whose name bench_fail speaks */
 _Noreturn void bench_fail(const char *what, const char *cause); /* ends the job */
 
 /* Ends the job when not all bytes from `from` on are `value`: a library that is fast and wrong has no figures. */

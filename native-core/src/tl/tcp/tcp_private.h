@@ -237,8 +237,8 @@ void tcp_ep_peer_text(const tcp_ep_t *ep, char text[TCP_ENDPOINT_TEXT]);
 /* tcp_timer.c */
 void tcp_ep_set_deadline(tcp_ep_t *ep, uint64_t deadline_ns);
 void tcp_ep_clear_deadline(tcp_ep_t *ep);
-void tcp_timer_by(tcp_iface_t *iface, uint64_t due_ns); /* it fires then at the latest */
-uint64_t tcp_timer_take(tcp_iface_t *iface);            /* it has fired: the time now */
+void tcp_timer_by(tcp_iface_t *iface, uint64_t due_ns);        /* it fires then at the latest */
+uint64_t tcp_timer_take(tcp_iface_t *iface);                   /* it has fired: the time now */
 tcp_ep_t *tcp_timer_next(tcp_iface_t *iface, uint64_t now_ns); /* one whose deadline has come, which it has no more */
 void tcp_timer_again(tcp_iface_t *iface);                      /* sets it to what is due next */
 
