@@ -149,8 +149,10 @@ bool worker_start(server_t *server, unsigned number)
     bool ok = worker->epoll >= 0 && worker->wake >= 0 &&
               epoll_ctl(worker->epoll, EPOLL_CTL_ADD, worker->wake, &event) == 0;
     int error = ok ? pthread_create(&worker->thread, NULL, main_of, worker) : errno;
-    if (error == 0)
+    if (error == 0) {
+        (void)pthread_setname_np(worker->thread, "mc-worker"); /* as top -H shows it */
         return true;
+    }
     log_line(server, 0, "worker thread %u cannot be started: %s; use a smaller -t", number, strerror(error));
     return false;
 }
