@@ -23,7 +23,7 @@ static found_t vivify(shard_t *shard, uint64_t hash, store_key_t key, const stor
 {
     found_t found = {0};
     extent_t *extent;
-    item_t *item = shard_space(shard, key.length, 0, how->vivify_expiry, NULL, &extent);
+    item_t *item = shard_space(shard, key.length, 0, how->vivify_expiry, &extent);
     if (item == NULL)
         return found;
     memcpy(item->data, key.bytes, key.length);

@@ -1,29 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * shard.c - space for items, making them visible and removing them. */
+ * shard.c - extents and items of a shard: where they lie, making items visible and removing them. Takes what is free. */
 #include "store/shard.h"
 
 #include <string.h>
 
 /* ---------------------------------------------------------------------------------------- extents */
 
-/* Grains for this shard, which takes what it needs by force. */
-static extent_t *take(shard_t *shard, extent_kind_t kind, uint32_t grains)
-{
-    reclaim_t reclaim = {0};
-    extent_t *taken = pool_take(shard->pool, shard, kind, grains);
-    while (taken == NULL && shard_reclaim(shard, &reclaim, kind, grains, &taken))
-        if (taken == NULL)
-            taken = pool_take(shard->pool, shard, kind, grains);
-    return taken;
-}
-
-static extent_t *take_index(void *arg)
-{
-    shard_t *shard = arg;
-    return take(shard, EXTENT_INDEX, shard->pool->index_grains);
-}
-
-/* When nothing can be reclaimed yet. */
+/* Takes what is free: nothing can be reclaimed yet. */
 static extent_t *take_first_index(void *arg)
 {
     shard_t *shard = arg;
@@ -122,7 +105,7 @@ void shard_release(shard_t *shard, extent_t *extent)
     pool_release(shard->pool, extent);
 }
 
-static void join_bucket(shard_t *shard, extent_t *extent, unsigned ttl)
+void shard_join(shard_t *shard, extent_t *extent, unsigned ttl)
 {
     leave_bucket(shard, extent);
     extent->ttl = (uint8_t)ttl;
@@ -133,17 +116,16 @@ static void join_bucket(shard_t *shard, extent_t *extent, unsigned ttl)
 
 /* ------------------------------------------------------------------------------------------ space */
 
-static bool has_space(const shard_t *shard, const extent_t *extent, size_t bytes)
+bool shard_has_space(const shard_t *shard, const extent_t *extent, size_t bytes)
 {
     return extent != NULL && extent->used + bytes <= shard->pool->segment_bytes;
 }
 
-/* A segment becomes the open one of its bucket. */
-static void open_segment(shard_t *shard, extent_t *extent, unsigned ttl)
+void shard_open_segment(shard_t *shard, extent_t *extent, unsigned ttl)
 {
     if (shard->open[ttl] != NULL)
         shard_seal(shard, shard->open[ttl], false);
-    join_bucket(shard, extent, ttl);
+    shard_join(shard, extent, ttl);
     shard->open[ttl] = extent;
 }
 
@@ -159,77 +141,30 @@ static extent_t *segment_for_move(shard_t *shard)
     return extent;
 }
 
-/* The spare was needed elsewhere: another one, or what is kept would have no place. */
-static void restore_spare(shard_t *shard)
+item_t *shard_lay(extent_t *extent, size_t key_bytes, size_t value_bytes, uint32_t expiry)
 {
-    if (shard->spare == NULL && shard->store->evict)
-        shard->spare = take(shard, EXTENT_SPARE, shard->pool->segment_grains);
-}
-
-/* The segment that takes an item of so many bytes; seals the one that is full. */
-static extent_t *segment_for(shard_t *shard, size_t bytes, unsigned ttl, bool moving)
-{
-    reclaim_t reclaim = {0};
-    extent_t *taken = NULL;
-    if (has_space(shard, shard->open[ttl], bytes))
-        return shard->open[ttl];
-    if (moving)
-        taken = segment_for_move(shard);
-    else
-        restore_spare(shard);
-    while (!moving && taken == NULL && !has_space(shard, shard->open[ttl], bytes)) { /* reclaim may have opened one */
-        taken = pool_take(shard->pool, shard, EXTENT_OPEN, shard->pool->segment_grains);
-        if (taken == NULL && !shard_reclaim(shard, &reclaim, EXTENT_OPEN, shard->pool->segment_grains, &taken))
-            return NULL;
-    }
-    if (has_space(shard, shard->open[ttl], bytes)) {
-        if (taken != NULL)
-            shard_release(shard, taken);
-        return shard->open[ttl];
-    }
-    if (taken != NULL)
-        open_segment(shard, taken, ttl);
-    return taken;
-}
-
-/* The extent lives as long as this item. */
-static void raise_drop(extent_t *extent, const item_t *item)
-{
-    uint32_t expiry = atomic_get_relaxed(&item->expiry);
-    uint32_t drop = expiry == 0 ? UINT32_MAX : expiry;
-    if (drop > extent->drop)
-        extent->drop = drop;
-}
-
-bool store_is_large(const store_t *store, size_t key_bytes, size_t value_bytes)
-{
-    return item_bytes(key_bytes, value_bytes) > store->pool.large_bytes;
-}
-
-item_t *shard_space(shard_t *shard, size_t key_bytes, size_t value_bytes, uint32_t expiry, const extent_t *moving,
-                    extent_t **extent_p)
-{
-    size_t bytes = item_bytes(key_bytes, value_bytes);
-    unsigned ttl = moving != NULL ? moving->ttl : ttl_bucket(expiry, shard_now(shard->store));
-    bool large = bytes > shard->pool->large_bytes;
-    extent_t *extent = large ? take(shard, EXTENT_DRAFT, pool_grains(bytes))
-                             : segment_for(shard, bytes, ttl, moving != NULL);
-    if (extent == NULL) {
-        shard->ttl[ttl].outofmemory += moving == NULL;
-        return NULL;
-    }
-    if (large)
-        join_bucket(shard, extent, ttl);
     item_t *item = (item_t *)(void *)(extent->base + extent->used);
-    extent->used += bytes;
+    extent->used += item_bytes(key_bytes, value_bytes);
     memset(item, 0, sizeof(*item));
     item->generation = extent_generation(extent, item);
     item->key_bytes = (uint8_t)key_bytes;
     item->value_bytes = (uint32_t)value_bytes;
     atomic_set_relaxed(&item->expiry, expiry);
-    raise_drop(extent, item);
-    *extent_p = extent;
+    ttl_raise(extent, item);
     return item;
+}
+
+item_t *shard_space_to_move(shard_t *shard, const item_t *item, const extent_t *from, extent_t **extent_p)
+{
+    extent_t *extent = shard->open[from->ttl];
+    if (!shard_has_space(shard, extent, item_size(item))) {
+        extent = segment_for_move(shard);
+        if (extent == NULL)
+            return NULL;
+        shard_open_segment(shard, extent, from->ttl);
+    }
+    *extent_p = extent;
+    return shard_lay(extent, item->key_bytes, item->value_bytes, atomic_get_relaxed(&item->expiry));
 }
 
 void shard_pin(extent_t *extent)
@@ -288,39 +223,33 @@ static void forget(shard_t *shard, const item_t *item, extent_t *extent)
     release_if_dead(shard, extent);
 }
 
-/* Puts an entry for a key that has none into the index, which may take memory for it. */
-static store_status_t insert(shard_t *shard, uint64_t hash, uint64_t entry)
+void shard_begin_link(shard_t *shard, item_t *item, extent_t *extent)
 {
-    store_status_t status = index_insert(&shard->index, hash, entry, take_index, shard);
-    if (status == STORE_OK)
-        index_grow(&shard->index, take_index, shard);
-    return status;
-}
-
-store_status_t shard_link(shard_t *shard, uint64_t hash, item_t *item, extent_t *extent, index_slot_t *slot)
-{
-    uint64_t entry = index_entry(hash, extent, item);
-    store_status_t status = STORE_OK;
     shard_pin(extent); /* S2: the index may need memory */
     count_live(shard, extent, item_size(item), true);
     extent->epoch = shard->epoch; /* there may have been a flush since the space was given */
-    raise_drop(extent, item);
-    if (slot != NULL) {
-        extent_t *old_extent;
-        item_t *old = index_item(&shard->index, atomic_get_relaxed(slot), &old_extent);
-        atomic_set_release(slot, entry); /* I1 */
-        forget(shard, old, old_extent);
-    } else {
-        status = insert(shard, hash, entry);
-    }
-    if (status == STORE_OK && extent->kind == EXTENT_DRAFT) {
+    ttl_raise(extent, item);
+}
+
+void shard_end_link(shard_t *shard, item_t *item, extent_t *extent, bool linked)
+{
+    if (linked && extent->kind == EXTENT_DRAFT) {
         pool_set_kind(shard->pool, extent, EXTENT_LARGE);
         ttl_expect(shard, extent);
     }
-    if (status != STORE_OK)
+    if (!linked)
         forget(shard, item, extent);
     shard_unpin(shard, extent);
-    return status;
+}
+
+void shard_replace(shard_t *shard, uint64_t hash, item_t *item, extent_t *extent, index_slot_t *slot)
+{
+    extent_t *old_extent;
+    shard_begin_link(shard, item, extent);
+    item_t *old = index_item(&shard->index, atomic_get_relaxed(slot), &old_extent);
+    atomic_set_release(slot, index_entry(hash, extent, item)); /* I1 */
+    forget(shard, old, old_extent);
+    shard_end_link(shard, item, extent, true);
 }
 
 void shard_unlink(shard_t *shard, index_slot_t *slot, item_t *item, extent_t *extent)
@@ -345,44 +274,4 @@ found_t shard_find(shard_t *shard, uint64_t hash, const char *key, size_t length
         (*flushed)++;
     shard_unlink(shard, found.slot, found.item, found.extent);
     return (found_t){0};
-}
-
-bool shard_rewrite(shard_t *shard, uint64_t hash, found_t *found, uint8_t marks, uint64_t cas, uint32_t expiry)
-{
-    item_t *old = found->item;
-    extent_t *old_extent = found->extent;
-    extent_t *extent;
-    shard_pin(old_extent); /* S3 */
-    item_t *item = shard_space(shard, old->key_bytes, old->value_bytes, expiry, NULL, &extent);
-    if (item != NULL) {
-        memcpy(item->data, old->data, (size_t)old->key_bytes + old->value_bytes);
-        item->marks = marks;
-        item->client_flags = old->client_flags;
-        item->cas = cas;
-        item->created = old->created;
-        atomic_set_relaxed(&item->heat, atomic_get_relaxed(&old->heat));
-        atomic_set_relaxed(&item->access, atomic_get_relaxed(&old->access));
-        item->crc = item_crc(item, item_data_crc(item, shard->store->crc_seed), extent_grain(extent, item));
-        (void)shard_link(shard, hash, item, extent, found->slot); /* a pinned extent's items stay where they are */
-        found->item = item;
-        found->extent = extent;
-    }
-    shard_unpin(shard, old_extent);
-    return item != NULL;
-}
-
-void shard_touch(shard_t *shard, uint64_t hash, found_t *found, uint32_t expiry)
-{
-    extent_t *extent = found->extent;
-    bool outlives = (expiry == 0 ? UINT32_MAX : expiry) > extent->drop;
-    if (outlives && extent->kind != EXTENT_LARGE &&
-        shard_rewrite(shard, hash, found, found->item->marks, found->item->cas, expiry))
-        return;
-    atomic_set_relaxed(&found->item->expiry, expiry);
-    if (extent->kind == EXTENT_LARGE) {
-        extent->drop = 0; /* its only item decides */
-        join_bucket(shard, extent, ttl_bucket(expiry, shard_now(shard->store)));
-    }
-    raise_drop(extent, found->item); /* of a segment: no memory for a copy, so it stays longer */
-    ttl_expect(shard, extent);
 }

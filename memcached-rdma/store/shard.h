@@ -2,9 +2,14 @@
  * shard.h - one part of the store, by hash of the key: lock, index, counters, and the extents that hold its items. What is
  * declared here is for the store's own files; all of it needs the shard's lock.
  *
- *   shard.c  space for items, making them visible and removing them
+ *   ttl.c    TTL buckets: when items and extents have expired
+ *   shard.c  extents and items: where they lie, making items visible and removing them
+ *   empty.c  emptying an extent: items that are kept move, the others go
+ *   drop.c   flush, and the pass over extents in which everything has expired
  *   evict.c  reclaim: which extents are emptied, what of them is kept
- *   ttl.c    TTL buckets, expiry, flush
+ *   space.c  space for new items, reclaimed if nothing is free; links of new keys
+ *
+ * Each file stands on those above it alone.
  *
  * S1 a shard has a spare segment, which only reclaim's own copies use; the segment that is emptied by them becomes the next
  * spare. S2 an extent with pins is neither released nor walked. S3 nothing but reclaim moves or removes an item that its caller
@@ -83,34 +88,79 @@ typedef struct found {
     extent_t *extent;
 } found_t;
 
+/* -------------------------------------------------------------------------------------------- ttl.c */
+
+unsigned ttl_bucket(uint32_t expiry, uint32_t now);
+bool item_expired(const item_t *item, uint32_t now);
+bool item_flushed(const shard_t *shard, const item_t *item, uint32_t now);
+/* The next extent of the same bucket; NULL: there is none. */
+extent_t *ttl_next(const shard_t *shard, const extent_t *extent);
+/* The second at which nothing in the extent is shown any more. */
+uint32_t ttl_drop_of(const shard_t *shard, const extent_t *extent);
+/* The extent expires at its `drop`, or later. */
+void ttl_expect(shard_t *shard, const extent_t *extent);
+/* The extent lives as long as this item. */
+void ttl_raise(extent_t *extent, const item_t *item);
+
 /* ------------------------------------------------------------------------------------------ shard.c */
 
 store_status_t shard_open(shard_t *shard, store_t *store, unsigned number);
 void shard_close(shard_t *shard);
-/* Space for an item, its lengths written, the rest of its header zero. May reclaim, unless `moving` (reclaim's own call). */
-item_t *shard_space(shard_t *shard, size_t key_bytes, size_t value_bytes, uint32_t expiry, const extent_t *moving,
-                    extent_t **extent_p);
-/* The live item of a key; removes one that has expired or was flushed, and counts that when its counter is given. */
-found_t shard_find(shard_t *shard, uint64_t hash, const char *key, size_t length, uint64_t *expired, uint64_t *flushed);
-/* Makes a finished item visible, in the place of `slot` if there is one. */
-store_status_t shard_link(shard_t *shard, uint64_t hash, item_t *item, extent_t *extent, index_slot_t *slot);
-void shard_unlink(shard_t *shard, index_slot_t *slot, item_t *item, extent_t *extent);
-/* Puts a copy of a live item in its place: other marks, CAS id or expiry. The item found is dead afterwards. False: no
- * memory, and nothing has changed. */
-bool shard_rewrite(shard_t *shard, uint64_t hash, found_t *found, uint8_t marks, uint64_t cas, uint32_t expiry);
-/* Another expiry: in place, or by a copy where the segment goes before. */
-void shard_touch(shard_t *shard, uint64_t hash, found_t *found, uint32_t expiry);
-/* Completes an item: creation, access and checksum; everything else is in place. */
-void shard_seal_item(shard_t *shard, item_t *item, const extent_t *extent, uint32_t data_crc);
-void shard_pin(extent_t *extent);
-void shard_unpin(shard_t *shard, extent_t *extent);
 uint64_t shard_cas(shard_t *shard);
 /* A full segment: reclaim may choose it; early: it is not full. */
 void shard_seal(shard_t *shard, extent_t *extent, bool early);
+/* The extent is in the list of this bucket, and of no other. */
+void shard_join(shard_t *shard, extent_t *extent, unsigned ttl);
 /* It is in no list of the shard any more. */
 void shard_leave(shard_t *shard, extent_t *extent);
 /* Back to the pool. Nothing in it is live or pinned. */
 void shard_release(shard_t *shard, extent_t *extent);
+void shard_pin(extent_t *extent);
+void shard_unpin(shard_t *shard, extent_t *extent);
+/* A segment becomes the open one of its bucket. */
+void shard_open_segment(shard_t *shard, extent_t *extent, unsigned ttl);
+/* Whether the segment, or NULL, has space for an item of so many bytes. */
+bool shard_has_space(const shard_t *shard, const extent_t *extent, size_t bytes);
+/* Puts an item at the end of an extent that has space: its lengths and expiry written, the rest of its header zero. */
+item_t *shard_lay(extent_t *extent, size_t key_bytes, size_t value_bytes, uint32_t expiry);
+/* Space for the copy of an item, of what is free or of the spare (S1). NULL: there is none. */
+item_t *shard_space_to_move(shard_t *shard, const item_t *item, const extent_t *from, extent_t **extent_p);
+/* Completes an item: creation, access and checksum; everything else is in place. */
+void shard_seal_item(shard_t *shard, item_t *item, const extent_t *extent, uint32_t data_crc);
+/* Around the change of the index that makes a finished item visible; linked: it did. */
+void shard_begin_link(shard_t *shard, item_t *item, extent_t *extent);
+void shard_end_link(shard_t *shard, item_t *item, extent_t *extent, bool linked);
+/* Makes a finished item visible in the place of the one in `slot`. */
+void shard_replace(shard_t *shard, uint64_t hash, item_t *item, extent_t *extent, index_slot_t *slot);
+void shard_unlink(shard_t *shard, index_slot_t *slot, item_t *item, extent_t *extent);
+/* The live item of a key; removes one that has expired or was flushed, and counts that when its counter is given. */
+found_t shard_find(shard_t *shard, uint64_t hash, const char *key, size_t length, uint64_t *expired, uint64_t *flushed);
+
+/* ------------------------------------------------------------------------------------------ empty.c */
+
+#define NO_READS_KEEP (HEAT_COUNT_MAX + 1)
+
+/* Empties an extent and releases it: moves live items that were read at least so often, removes the others, and counts those that
+ * had not expired as evicted. */
+void shard_empty(shard_t *shard, extent_t *extent, unsigned reads);
+/* Removes items of a pinned extent from *at_p on, at most *left_p, and moves both on. True: that was the last. */
+bool shard_empty_some(shard_t *shard, extent_t *extent, size_t *at_p, unsigned *left_p);
+/* Open segments are full from now on. False: there was none. */
+bool shard_seal_open(shard_t *shard);
+
+/* ------------------------------------------------------------------------------------------- drop.c */
+
+/* What one step may do, and what it has done. */
+typedef struct ttl_step {
+    unsigned looks, items, extents; /* left: to look at, to remove, to empty */
+    unsigned dropped;               /* extents that were emptied */
+} ttl_step_t;
+
+/* Begins to look for segments and large items in which everything has expired, where some can have. */
+void ttl_begin(shard_t *shard, uint32_t now);
+/* Goes on with it. True: the step ended before the pass did. */
+bool ttl_drop(shard_t *shard, uint32_t now, ttl_step_t *step);
+void shard_flush(shard_t *shard, uint32_t at, uint32_t now);
 
 /* ------------------------------------------------------------------------------------------ evict.c */
 
@@ -125,32 +175,17 @@ typedef struct reclaim {
 bool shard_reclaim(shard_t *shard, reclaim_t *reclaim, extent_kind_t kind, uint32_t grains, extent_t **taken_p);
 /* Evicts the oldest until the pool's limit holds. False: what is left cannot be freed now. */
 bool shard_obey_limit(shard_t *shard);
-/* Open segments are full from now on. False: there was none. */
-bool shard_seal_open(shard_t *shard);
-/* Removes every item of an extent; counts those that had not expired as evicted. */
-void shard_empty(shard_t *shard, extent_t *extent);
-/* Removes items of a pinned extent from *at_p on, at most *left_p, and moves both on. True: that was the last. */
-bool shard_empty_some(shard_t *shard, extent_t *extent, size_t *at_p, unsigned *left_p);
 
-/* -------------------------------------------------------------------------------------------- ttl.c */
+/* ------------------------------------------------------------------------------------------ space.c */
 
-unsigned ttl_bucket(uint32_t expiry, uint32_t now);
-/* What one step may do, and what it has done. */
-typedef struct ttl_step {
-    unsigned looks, items, extents; /* left: to look at, to remove, to empty */
-    unsigned dropped;               /* extents that were emptied */
-} ttl_step_t;
-
-/* The next extent of the same bucket; NULL: there is none. */
-extent_t *ttl_next(const shard_t *shard, const extent_t *extent);
-/* Begins to look for segments and large items in which everything has expired, where some can have. */
-void ttl_begin(shard_t *shard, uint32_t now);
-/* Goes on with it. True: the step ended before the pass did. */
-bool ttl_drop(shard_t *shard, uint32_t now, ttl_step_t *step);
-/* The extent expires at its `drop`, or later. */
-void ttl_expect(shard_t *shard, const extent_t *extent);
-bool item_expired(const item_t *item, uint32_t now);
-bool item_flushed(const shard_t *shard, const item_t *item, uint32_t now);
-void shard_flush(shard_t *shard, uint32_t at, uint32_t now);
+/* Space for an item, as shard_lay leaves it. May reclaim. */
+item_t *shard_space(shard_t *shard, size_t key_bytes, size_t value_bytes, uint32_t expiry, extent_t **extent_p);
+/* Makes a finished item visible, in the place of `slot` if there is one. May reclaim otherwise. */
+store_status_t shard_link(shard_t *shard, uint64_t hash, item_t *item, extent_t *extent, index_slot_t *slot);
+/* Puts a copy of a live item in its place: other marks, CAS id or expiry. The item found is dead afterwards. False: no
+ * memory, and nothing has changed. */
+bool shard_rewrite(shard_t *shard, uint64_t hash, found_t *found, uint8_t marks, uint64_t cas, uint32_t expiry);
+/* Another expiry: in place, or by a copy where the segment goes before. */
+void shard_touch(shard_t *shard, uint64_t hash, found_t *found, uint32_t expiry);
 
 #endif

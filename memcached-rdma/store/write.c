@@ -23,7 +23,7 @@ store_status_t store_begin(store_t *store, store_key_t key, size_t value_bytes, 
     item_t *item = NULL;
     pthread_mutex_lock(&shard->lock);
     if (fits)
-        item = shard_space(shard, key.length, value_bytes, expiry, NULL, &extent);
+        item = shard_space(shard, key.length, value_bytes, expiry, &extent);
     if (item != NULL) {
         memcpy(item->data, key.bytes, key.length);
         shard_pin(extent);
@@ -79,7 +79,7 @@ static store_status_t join(shard_t *shard, const store_draft_t *draft, found_t *
     }
     shard_pin(old_extent); /* S3 */
     store_status_t status = STORE_NO_MEMORY;
-    item_t *item = shard_space(shard, old->key_bytes, bytes, atomic_get_relaxed(&old->expiry), NULL, &extent);
+    item_t *item = shard_space(shard, old->key_bytes, bytes, atomic_get_relaxed(&old->expiry), &extent);
     if (item != NULL) {
         const item_t *first = append ? old : piece;
         const item_t *second = append ? piece : old;
@@ -240,7 +240,7 @@ static store_status_t write_number(shard_t *shard, uint64_t hash, store_key_t ke
     if (old_extent != NULL)
         shard_pin(old_extent); /* S3 */
     store_status_t status = STORE_NO_MEMORY;
-    item_t *item = shard_space(shard, key.length, bytes, number->expiry, NULL, &extent);
+    item_t *item = shard_space(shard, key.length, bytes, number->expiry, &extent);
     if (item != NULL) {
         memcpy(item->data, key.bytes, key.length);
         memset(item_value(item), ' ', bytes);
