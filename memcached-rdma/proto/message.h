@@ -42,7 +42,6 @@ typedef enum message_op {
 #define MESSAGE_HAS_INITIAL 4u /* delta: a missing item is created with `initial` and this exptime */
 #define MESSAGE_DECREMENT 8u
 #define MESSAGE_KEY_IN_DATA 16u
-#define MESSAGE_FLAGS 31u
 
 typedef struct message_request {
     uint8_t op, flags, mode, key_bytes; /* mode: put_mode_t */

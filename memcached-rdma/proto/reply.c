@@ -96,12 +96,6 @@ bool reply_piece(reply_t *reply, const char *bytes, size_t length, void *owner0,
     return true;
 }
 
-void reply_cut(reply_t *reply, size_t length)
-{
-    reply->pending -= reply->length - length;
-    reply->length = length;
-}
-
 int reply_iov(const reply_t *reply, struct iovec *iov, int most)
 {
     int count = 0;

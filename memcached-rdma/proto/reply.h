@@ -36,8 +36,6 @@ void reply_line(reply_t *reply, const char *line);
 void reply_format(reply_t *reply, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Bytes that stay in place; false: they were not added, and are still the caller's. */
 bool reply_piece(reply_t *reply, const char *bytes, size_t length, void *owner0, void *owner1);
-/* Takes back everything from this length of the buffer on; no piece may have been added since. */
-void reply_cut(reply_t *reply, size_t length);
 
 /* What is to be sent next; returns the number of entries, at most `most`. */
 int reply_iov(const reply_t *reply, struct iovec *iov, int most);

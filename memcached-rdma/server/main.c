@@ -129,7 +129,7 @@ static bool become_daemon(server_t *server)
     if (!fix_key_path(server))
         return false;
     if (setsid() < 0)
-        return fail("setsid", "this should not happen");
+        return fail("setsid", "start without -d");
     if (!settings->core_dumps && chdir("/") != 0)
         return fail("cannot change to /", "start without -d");
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -144,7 +144,7 @@ static void write_pid(const settings_t *settings)
     FILE *file = settings->pid_file == NULL ? NULL : fopen(settings->pid_file, "w");
     if (file == NULL) {
         if (settings->pid_file != NULL)
-            (void)fail("cannot write the file of -P", "the server runs without it");
+            (void)fail("cannot write the file of -P", "the server runs without the file");
         return;
     }
     fprintf(file, "%ld\n", (long)getpid());

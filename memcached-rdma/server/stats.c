@@ -54,7 +54,7 @@ static void show_class(reply_t *reply, unsigned b, const store_ttl_stats_t *ttl)
     class_zeros(reply, b, rest);
 }
 
-void stats_items(exec_t *exec)
+static void stats_items(exec_t *exec)
 {
     store_stats_t stats;
     store_stats(exec->server->store, &stats);
@@ -63,7 +63,7 @@ void stats_items(exec_t *exec)
             show_class(exec->reply, b, &stats.ttl[b]);
 }
 
-void stats_slabs(exec_t *exec)
+static void stats_slabs(exec_t *exec)
 {
     static const char *const zeros[] = {"get_hits", "cmd_set",    "delete_hits", "incr_hits", "decr_hits",
                                         "cas_hits", "cas_badval", "touch_hits",  NULL};
@@ -91,7 +91,7 @@ void stats_slabs(exec_t *exec)
     stats_u64(exec->reply, "total_malloced", stats.memory_bytes);
 }
 
-void stats_sizes(exec_t *exec)
+static void stats_sizes(exec_t *exec)
 {
     uint64_t sizes[STORE_SIZES];
     char name[16];
@@ -109,7 +109,7 @@ void stats_sizes(exec_t *exec)
 
 /* ---------------------------------------------------------------------------------------- verbena */
 
-void stats_verbena(exec_t *exec)
+static void stats_verbena(exec_t *exec)
 {
     reply_t *reply = exec->reply;
     store_stats_t stats;

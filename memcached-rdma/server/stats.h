@@ -13,10 +13,6 @@ void stats_zero(reply_t *reply, const char *const *names);
 
 void stats_general(exec_t *exec);
 void stats_settings(exec_t *exec);
-void stats_items(exec_t *exec);
-void stats_slabs(exec_t *exec);
-void stats_sizes(exec_t *exec);
-void stats_verbena(exec_t *exec);
 void stats_messages(exec_t *exec);
 void stats_clients(exec_t *exec); /* a part of it, stats_general.c */
 /* conns.c. False: there are more, from *resume_p on. */

@@ -180,7 +180,6 @@ static void add_pool(store_stats_t *stats, pool_t *pool)
     uint32_t most = pool->segment_grains - 1;
     pthread_mutex_lock(&pool->lock);
     stats->segment_bytes = pool->segment_bytes;
-    stats->limit_bytes = (uint64_t)pool->limit << GRAIN_SHIFT;
     stats->memory_bytes = (uint64_t)pool->capacity << GRAIN_SHIFT;
     stats->segments_limit = pool->limit / pool->segment_grains;
     stats->segments_used = (pool->used + most) / pool->segment_grains;

@@ -228,8 +228,8 @@ typedef struct store_ttl_stats {
 
 typedef struct store_stats_s {
     store_counters_t counters;
-    uint64_t items, bytes;              /* live items, bytes that they take with headers */
-    uint64_t limit_bytes, memory_bytes; /* memory_bytes: taken from the source */
+    uint64_t items, bytes; /* live items, bytes that they take with headers */
+    uint64_t memory_bytes; /* taken from the source */
     uint64_t index_bytes, buckets, overflow_buckets;
     uint64_t segments_used, segments_free, segments_limit, segment_bytes; /* as if all memory were segments */
     unsigned shards;

@@ -43,7 +43,7 @@ class DoctorTest(unittest.TestCase):
         self.assertEqual(status, 1, text)
         self.assertRegex(text, r"(?m)^  by socket +[\d.]+ us$")
         self.assertRegex(text, r"(?m)^  by messages +not possible here$")
-        self.assertIn("cure: start verbena-memcached there", text)
+        self.assertIn("cure: start verbena-memcached in the place of memcached", text)
         self.assertEqual(server.stats()["curr_items"], "0")
 
     def test_a_server_that_stores_nothing_is_said_to(self):

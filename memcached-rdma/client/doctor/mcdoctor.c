@@ -108,7 +108,7 @@ static void report_times(doctor_t *doctor, vmc_t *mc)
         if (doctor->stored == VMC_OK || !WAYS[i].onesided)
             report_way(doctor, &WAYS[i]);
     if (doctor->stored == VMC_OK && vmc_delete(mc, doctor->key, strlen(doctor->key)) != VMC_OK)
-        printf("%s could not be deleted; it expires within %d seconds\n", doctor->key, LIFE_S);
+        printf("%s could not be deleted; the item expires within %d seconds\n", doctor->key, LIFE_S);
 }
 
 /* What a reason asks for. */
@@ -118,13 +118,13 @@ static const char *cure_of(const char *text)
         const char *words, *cure;
     } cures[] = {
         {"others can read the key", NULL}, /* says it itself */
-        {"the server has no messages", "the cause is at the server: the line of its start names it, too"},
-        {"cannot resolve", "see that the name is right, and that DNS or /etc/hosts knows it; or give an address"},
-        {"No route to host", "see that a network leads there, and that a firewall lets the port through"},
-        {"Network is unreachable", "see that a network leads there"},
-        {": not connected", "start the server, or give the address that it listens on"},
-        {"not verbena-memcached",
-         "start verbena-memcached there in the place of memcached; clients need no change for it"},
+        {"the server has no messages",
+         "the server has the cause; the line that the server prints at its start names the cause, too"},
+        {"cannot resolve", "see that the name is right, and that DNS or /etc/hosts has the name; or give an address"},
+        {"No route to host", "see that a network leads to the server, and that a firewall lets the port through"},
+        {"Network is unreachable", "see that a network leads to the server"},
+        {": not connected", "start the server, or give the address on which the server listens"},
+        {"not verbena-memcached", "start verbena-memcached in the place of memcached; clients need no change"},
         {"key file",
          "give both sides the same key: server -o verbena_key=FILE, client VERBENA_MEMCACHED_KEY=FILE, mode 600 or 640"},
         {"cannot connect",
@@ -151,7 +151,7 @@ static int report(doctor_t *doctor, vmc_t *mc)
         report_times(doctor, mc);
     if (strstr(how, "shared memory only); tcp: ") != NULL)
         printf(
-            "better: from the server's host, or between hosts with an RDMA device in both; vbn-info shows what a host has\n");
+            "better: from the server's host, or between hosts that both have an RDMA device; vbn-info lists a host's devices\n");
     const char *cure = counts.messages > 0 ? NULL : cure_of(how);
     if (cure != NULL)
         printf("cure: %s\n", cure);
