@@ -270,6 +270,14 @@ class Checkers(ToolTest):
         self.put("memcached-rdma/store/item.c", '#include "server/server.h"\n')
         self.expect("check_layers.py", 1, "is in none of")
 
+    def test_layers_lets_mpi_include_headers_of_the_core_that_have_no_object_file(self):
+        self.put("native-core/src/base/base64.h", "")
+        self.put("native-core/src/base/a.c", "")
+        self.put("mpi/pmi/pmi.c", '#include "base/base64.h"\n#include "vbn/vbn.h"\n')
+        self.expect("check_layers.py", 0, "0 wrong includes")
+        self.put("mpi/pmi/pmi.c", '#include "base/map.h"\n')
+        self.expect("check_layers.py", 1, "mpi/ uses vbn/vbn.h")
+
     def test_layers_refuses_an_empty_tree(self):
         self.expect("check_layers.py", 1, "is this the repository?")
 
