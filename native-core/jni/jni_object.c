@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/handle.h"
+#include "base/os.h"
 #include "jni_page.h"
 #include "jni_tables.h"
 
@@ -186,10 +187,13 @@ static jbyteArray native_error_text(JNIEnv *env, jclass cls)
     return jni_bytes(env, text, strlen(text));
 }
 
-static jlong native_buffer_address(JNIEnv *env, jclass cls, jobject buffer)
+static jlong native_buffer_address(JNIEnv *env, jclass cls, jobject buffer, jboolean discards)
 {
     (void)cls;
-    return buffer == NULL ? 0 : (jlong)(uintptr_t)(*env)->GetDirectBufferAddress(env, buffer);
+    void *address = buffer == NULL ? NULL : (*env)->GetDirectBufferAddress(env, buffer);
+    if (address != NULL && discards)
+        os_empty(address, (size_t)(*env)->GetDirectBufferCapacity(env, buffer));
+    return (jlong)(uintptr_t)address;
 }
 
 static jint native_page_version(JNIEnv *env, jclass cls)
@@ -203,6 +207,6 @@ const JNINativeMethod jni_object_methods[] = {
     {"errorStatus", "()I", (void *)native_error_status},
     {"errorText", "()[B", (void *)native_error_text},
     {"pageVersion", "()I", (void *)native_page_version},
-    {"bufferAddress", "(Ljava/nio/ByteBuffer;)J", (void *)native_buffer_address},
+    {"bufferAddress", "(Ljava/nio/ByteBuffer;Z)J", (void *)native_buffer_address},
 };
 const jint jni_object_method_count = sizeof(jni_object_methods) / sizeof(jni_object_methods[0]);

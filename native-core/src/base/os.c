@@ -289,6 +289,15 @@ vbn_status_t os_discard(void *address, size_t size)
     return VBN_OK;
 }
 
+void os_empty(void *address, size_t size)
+{
+    uintptr_t page = os_page_bytes();
+    uintptr_t begin = ((uintptr_t)address + page - 1) / page * page;
+    uintptr_t end = ((uintptr_t)address + size) / page * page;
+    if (begin < end)
+        (void)madvise((void *)begin, end - begin, MADV_DONTNEED); /* fails for locked pages */
+}
+
 /* -------------------------------------------------------------------------------------------- identity */
 
 /* Constants of the process, found on first use. */

@@ -42,6 +42,8 @@ vbn_status_t os_map(int fd, size_t size, bool writable, void **address_p);
 void os_unmap(void *address, size_t size);
 /* Frees the pages of a file behind a mapping, which stays and reads as zeros; whole pages. */
 vbn_status_t os_discard(void *address, size_t size);
+/* Gives the pages that lie in private memory as a whole back to the system; they read as zeros. Locked pages stay. */
+void os_empty(void *address, size_t size);
 /* 64-bit identity of the running kernel instance (boot id), equal for all processes and containers of a host. */
 uint64_t os_host_id(void);
 /* Identity of the network namespace (inode of /proc/self/ns/net): abstract Unix sockets reach within it only. */

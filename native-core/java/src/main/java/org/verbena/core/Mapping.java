@@ -76,7 +76,7 @@ final class Mapping {
             for (ByteBuffer root : roots) {
                 CLEANER.register(root, release);
             }
-            address = Native.bufferAddress(roots[0]);
+            address = Native.bufferAddress(roots[0], false);
             windows = roots;
         }
         return windows;

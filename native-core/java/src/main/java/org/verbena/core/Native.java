@@ -22,8 +22,8 @@ final class Native {
     /** Version of the layout of the shared page (see {@link Page}). */
     static native int pageVersion();
 
-    /** Address of a direct buffer's first byte (position 0); 0 when it is not direct. */
-    static native long bufferAddress(ByteBuffer buffer);
+    /** Address of a direct buffer's first byte (position 0); 0 when it is not direct. discards: see {@link VbnMemory#discard}. */
+    static native long bufferAddress(ByteBuffer buffer, boolean discards);
 
     /** The key in a file, 32 bytes; path: UTF-8 without NUL. */
     static native byte[] keyFileRead(byte[] path);

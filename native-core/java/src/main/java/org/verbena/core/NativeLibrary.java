@@ -58,6 +58,10 @@ public final class NativeLibrary {
         }
     }
 
+    static synchronized boolean isLoaded() {
+        return loaded;
+    }
+
     private static void load(String arch, boolean alone) throws VbnException {
         String path = System.getProperty(PATH_PROPERTY);
         if (path == null) {

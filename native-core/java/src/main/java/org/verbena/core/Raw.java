@@ -29,7 +29,7 @@ final class Raw {
             getLong = MethodHandles.lookup()
                 .findVirtual(type, "getLong", MethodType.methodType(long.class, Object.class, long.class)).bindTo(unsafe);
             ByteBuffer probe = ByteBuffer.allocateDirect(16);
-            if ((long) getLong.invokeExact((Object) probe, offset) != Native.bufferAddress(probe)) {
+            if ((long) getLong.invokeExact((Object) probe, offset) != Native.bufferAddress(probe, false)) {
                 getLong = null;
             }
         } catch (Throwable e) { // another JDK
@@ -45,7 +45,7 @@ final class Raw {
     /** Address of a direct buffer's first byte (position 0). */
     static long address(ByteBuffer direct) {
         if (GET_LONG == null) {
-            return Native.bufferAddress(direct);
+            return Native.bufferAddress(direct, false);
         }
         try {
             return (long) GET_LONG.invokeExact((Object) direct, ADDRESS);

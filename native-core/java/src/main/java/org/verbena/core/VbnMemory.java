@@ -90,6 +90,19 @@ public final class VbnMemory implements AutoCloseable {
         mapping.discard();
     }
 
+    /**
+     * Gives the pages that lie in a direct buffer as a whole back to the system now, not when the JVM finds that nobody refers to
+     * the buffer. The buffer stays what it is: who reads it all the same finds zeros or old bytes, who writes gets new pages. For
+     * the JVM's own direct memory, with no operation on it under way. Does nothing before the native library is loaded. Any thread.
+     *
+     * @param direct a buffer of {@link ByteBuffer#allocateDirect}, or a duplicate of it
+     */
+    public static void discard(ByteBuffer direct) {
+        if (NativeLibrary.isLoaded()) {
+            Native.bufferAddress(direct, true);
+        }
+    }
+
     /** Makes keys stale and removes the file now; see the class comment. Idempotent. */
     @Override
     public void close() {

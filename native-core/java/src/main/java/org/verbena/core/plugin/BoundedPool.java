@@ -95,9 +95,7 @@ public final class BoundedPool implements AutoCloseable {
         if (closed || out + size > bound || jvmFull && System.nanoTime() - jvmFullSince < JVM_PAUSE_NANOS) {
             return false;
         }
-        if (out + size + buffers.kept() > bound) {
-            buffers.drop(); // buffers of other sizes
-        }
+        buffers.drop(out + size + buffers.kept() - bound); // buffers of other sizes
         out += size;
         return true;
     }
@@ -163,7 +161,7 @@ public final class BoundedPool implements AutoCloseable {
     @Override
     public synchronized void close() {
         closed = true;
-        buffers.drop();
+        buffers.drop(Long.MAX_VALUE);
         notifyAll();
     }
 }

@@ -157,9 +157,7 @@ public final class BufferBudget {
                 if (found != null) {
                     return found;
                 }
-                if (used + lent + buffers.kept() > bound) {
-                    buffers.drop(); // buffers of other sizes
-                }
+                buffers.drop(used + lent + buffers.kept() - bound); // buffers of other sizes
             }
             try {
                 return allocator.apply(size).limit(bytes);

@@ -4,17 +4,20 @@ package org.verbena.core.plugin;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
-import java.util.HashMap;
-import java.util.Map;
+import java.util.Comparator;
+import java.util.Iterator;
+import java.util.TreeMap;
+import org.verbena.core.VbnMemory;
 
 /**
- * Sizes from 4 KiB to 16 MiB in steps of a quarter or less; larger ones are not kept. Keeps at most a bound of bytes.
- * Thread safe.
+ * Sizes from 4 KiB to 16 MiB in steps of a quarter or less; larger ones are not kept. Keeps at most a bound of bytes. The pages of
+ * a buffer that is not kept any more go back to the system at once; the JVM counts the buffer until it collects it. Thread safe.
  */
 public final class BufferPool {
     private static final int MIN = 4 << 10;
     private static final int MAX = 16 << 20;
-    private final Map<Integer, ArrayDeque<ByteBuffer>> free = new HashMap<>();
+    /** By capacity, the largest first. */
+    private final TreeMap<Integer, ArrayDeque<ByteBuffer>> free = new TreeMap<>(Comparator.reverseOrder());
     private final long maxKept;
     private long kept;
 
@@ -56,10 +59,18 @@ public final class BufferPool {
         return kept;
     }
 
-    /** Lets go of what is kept. */
-    synchronized void drop() {
-        free.clear();
-        kept = 0;
+    /** Lets go of so many bytes of what is kept, or all if there are fewer; large buffers first. */
+    synchronized void drop(long bytes) {
+        long left = bytes;
+        for (Iterator<ArrayDeque<ByteBuffer>> lists = free.values().iterator(); left > 0 && lists.hasNext();) {
+            ArrayDeque<ByteBuffer> list = lists.next();
+            while (left > 0 && !list.isEmpty()) {
+                ByteBuffer buffer = list.poll();
+                kept -= buffer.capacity();
+                left -= buffer.capacity();
+                VbnMemory.discard(buffer);
+            }
+        }
     }
 
     /**
@@ -81,6 +92,8 @@ public final class BufferPool {
         if (capacity <= MAX && capacity == capacity(capacity) && kept + capacity <= maxKept) {
             kept += capacity;
             free.computeIfAbsent(capacity, size -> new ArrayDeque<>()).push(buffer);
+        } else {
+            VbnMemory.discard(buffer);
         }
     }
 

@@ -6,14 +6,19 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.verbena.core.NativeLibrary;
 
 @Timeout(60)
 class BoundedPoolTest {
@@ -80,6 +85,30 @@ class BoundedPoolTest {
     @Test
     void whatCanNeverFitIsRefusedAtOnce() {
         assertNull(new BoundedPool(8 << 10, 8 << 10, LONG).take(9 << 10));
+    }
+
+    /** Blocks of many sizes, one of which is too large to be kept, and no garbage collection. */
+    @Test
+    void realMemoryStaysBelowTheBoundAlsoBeforeAnythingIsCollected() throws Exception {
+        NativeLibrary.load();
+        int bound = 40 << 20;
+        BoundedPool pool = new BoundedPool(bound, bound, SHORT);
+        // While they are referred to, no collection frees them; some are taken again.
+        Set<ByteBuffer> all = Collections.newSetFromMap(new IdentityHashMap<>());
+        for (int mib = 1; mib <= 20; mib++) {
+            ByteBuffer[] two = {pool.take(mib << 20), pool.take(mib << 20)};
+            for (ByteBuffer one : two) {
+                all.add(BufferPoolTest.filled(one));
+            }
+            long live = BufferPoolTest.live(all);
+            assertTrue(live <= bound + all.size() * 8192L, live + " bytes after " + mib + " MiB");
+            for (ByteBuffer one : two) {
+                pool.give(one);
+            }
+        }
+        pool.close();
+        long live = BufferPoolTest.live(all);
+        assertTrue(live <= all.size() * 8192L, live + " bytes of a closed pool");
     }
 
     /** Direct memory is 1 GiB here, see pom.xml; by default it would be a quarter of the machine's memory. */

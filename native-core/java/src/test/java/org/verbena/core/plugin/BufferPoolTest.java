@@ -7,7 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
+import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.verbena.core.NativeLibrary;
 
 class BufferPoolTest {
     @Test
@@ -46,6 +48,60 @@ class BufferPoolTest {
         ByteBuffer second = pool.take(4096);
         assertTrue(second == buffers[0] || second == buffers[1]);
         assertNotSame(buffers[2], pool.take(4096));
+    }
+
+    private static final int PAGE = 4 << 10;
+
+    /** Bytes of pages that buffers full of ones still have. Nothing is collected, since the buffers are referred to. */
+    static long live(Iterable<ByteBuffer> buffers) {
+        long live = 0;
+        for (ByteBuffer buffer : buffers) {
+            for (int at = 0; at < buffer.capacity(); at += PAGE) {
+                live += buffer.get(at) == 0 ? 0 : Math.min(PAGE, buffer.capacity() - at);
+            }
+        }
+        return live;
+    }
+
+    static ByteBuffer filled(ByteBuffer buffer) {
+        buffer.clear();
+        while (buffer.hasRemaining()) {
+            buffer.put((byte) 1);
+        }
+        return buffer.clear();
+    }
+
+    /** Whole pages of it; the first and the last one belong to others as well. */
+    @Test
+    void theMemoryOfABufferThatIsNotKeptIsGivenBackAtOnce() throws Exception {
+        NativeLibrary.load();
+        BufferPool pool = new BufferPool(8 << 20);
+        ByteBuffer large = filled(pool.take(20 << 20));
+        ByteBuffer kept = filled(pool.take(8 << 20));
+        ByteBuffer tooMany = filled(pool.take(1 << 20));
+        pool.give(large.duplicate());
+        pool.give(kept);
+        pool.give(tooMany);
+        assertTrue(live(List.of(large)) <= 2 * PAGE, "live: " + live(List.of(large)));
+        assertTrue(live(List.of(tooMany)) <= 2 * PAGE, "live: " + live(List.of(tooMany)));
+        assertEquals(8 << 20, live(List.of(kept)), "it is kept as it is");
+        pool.drop(1);
+        assertTrue(live(List.of(kept)) <= 2 * PAGE, "live: " + live(List.of(kept)));
+        assertEquals(1 << 20, live(List.of(filled(tooMany))), "it can be used all the same");
+    }
+
+    @Test
+    void largeBuffersGoFirstAndNoMoreThanHaveTo() {
+        BufferPool pool = new BufferPool(1 << 20);
+        ByteBuffer[] buffers = {pool.take(4096), pool.take(65536), pool.take(16384), pool.take(16384)};
+        for (ByteBuffer buffer : buffers) {
+            pool.give(buffer);
+        }
+        pool.drop(65537);
+        assertEquals(4096 + 16384, pool.kept());
+        pool.drop(-1);
+        assertEquals(4096 + 16384, pool.kept());
+        assertSame(buffers[0], pool.poll(4096));
     }
 
     @Test
