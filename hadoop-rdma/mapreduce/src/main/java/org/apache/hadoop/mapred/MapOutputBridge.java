@@ -6,7 +6,9 @@ import java.io.File;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.util.concurrent.ExecutionException;
+import org.apache.hadoop.io.ReadaheadPool;
 import org.apache.hadoop.io.SecureIOUtils;
+import org.apache.hadoop.io.nativeio.NativeIO;
 
 /** Thread safe, as the caches are. */
 public final class MapOutputBridge {
@@ -75,6 +77,37 @@ public final class MapOutputBridge {
      */
     public RandomAccessFile open(Segment segment, String user) throws IOException {
         return SecureIOUtils.openForRandomRead(segment.file(), "r", user, null);
+    }
+
+    /**
+     * Asks the kernel to read on behind a position, if need be, as the stock handler does: so far as
+     * {@code mapreduce.shuffle.readahead.bytes} says, and where Hadoop's native library is there.
+     *
+     * @param file what open() gave
+     * @param position where the next byte will be read
+     * @param last what this method gave for the same file before; null at first
+     * @return to be cancelled before the file is closed; null: nothing was asked for
+     */
+    public ReadaheadPool.ReadaheadRequest readAhead(Segment segment, RandomAccessFile file, long position,
+            ReadaheadPool.ReadaheadRequest last) throws IOException {
+        return context.readaheadPool == null || context.readaheadLength <= 0 ? null
+            : context.readaheadPool.readaheadStream(segment.file().getPath(), file.getFD(), position, context.readaheadLength,
+                segment.offset() + segment.partLength(), last);
+    }
+
+    /**
+     * Lets the kernel free the page cache of bytes that were read for their reducer, since nobody else wants them. The stock handler
+     * does so, too, unless {@code mapreduce.shuffle.manage.os.cache} is false.
+     *
+     * @param file what open() gave
+     * @param first their position in the file
+     * @param length how many
+     */
+    public void forget(Segment segment, RandomAccessFile file, long first, long length) throws IOException {
+        if (context.manageOsCache && length > 0) {
+            NativeIO.POSIX.getCacheManipulator().posixFadviseIfPossible(segment.file().getPath(), file.getFD(), first, length,
+                NativeIO.POSIX.POSIX_FADV_DONTNEED);
+        }
     }
 
     /** Counts bytes that were served, in the stock handler's metrics. */

@@ -3,9 +3,7 @@
 package org.verbena.hadoop.shuffle;
 
 import java.io.Closeable;
-import java.io.EOFException;
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -32,11 +30,9 @@ final class SegmentStream implements Closeable {
     private int current;
     private long position;
     private long sent;
-    private RandomAccessFile file;
-    private long fileOffset;
+    private OpenRange open;
     private ServerMemory.Piece filling;
     private ByteBuffer room;
-    private MapOutputBridge.Segment segment;
     /** Where step() has to run. */
     private volatile String folder = "";
     private boolean ended;
@@ -144,7 +140,7 @@ final class SegmentStream implements Closeable {
             current++;
             position = 0;
         }
-        if (file != null) {
+        if (open != null) {
             return true;
         }
         String there = server.folder(ranges.get(current).attempt());
@@ -172,12 +168,11 @@ final class SegmentStream implements Closeable {
     /** Reads of the current range as much as the piece takes. */
     private void fill() throws IOException {
         Wire.Range range = ranges.get(current);
-        if (segment == null) {
-            segment = find(range);
+        if (open == null) {
+            open = new OpenRange(server.outputs(), find(range), server.user(), range.first(), range.length());
         }
-        while (room.hasRemaining() && position < range.length()) {
-            read(range);
-        }
+        open.read(room);
+        position = open.position();
     }
 
     /** Its memory is given back when it has been pulled, or never will be. */
@@ -204,21 +199,6 @@ final class SegmentStream implements Closeable {
         server.wakeWaiting();
     }
 
-    private void read(Wire.Range range) throws IOException {
-        if (file == null) {
-            file = server.outputs().open(segment, server.user());
-            fileOffset = segment.offset() + range.first();
-        }
-        int end = room.limit();
-        room.limit((int) Math.min(end, room.position() + range.length() - position));
-        int count = file.getChannel().read(room, fileOffset + position);
-        room.limit(end);
-        if (count <= 0) {
-            throw new EOFException("the map output ends " + (range.length() - position) + " bytes too early");
-        }
-        position += count;
-    }
-
     private MapOutputBridge.Segment find(Wire.Range range) throws IOException {
         MapOutputBridge.Segment found = server.find(range.attempt(), header.number());
         if (range.first() > found.partLength() - range.length()) {
@@ -230,14 +210,9 @@ final class SegmentStream implements Closeable {
 
     @Override
     public void close() {
-        segment = null;
-        if (file != null) {
-            try {
-                file.close();
-            } catch (IOException e) {
-                JobServer.LOG.debug("closing a map output", e);
-            }
-            file = null;
+        if (open != null) {
+            open.close();
+            open = null;
         }
     }
 }
