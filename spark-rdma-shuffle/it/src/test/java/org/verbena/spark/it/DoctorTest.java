@@ -63,6 +63,21 @@ class DoctorTest {
         assertTrue(text().contains("map outputs are Spark's files: the external shuffle service"), text());
     }
 
+    /** What executors get is told by their configuration, not by the heap of the JVM that asks. */
+    @Test
+    void onYarnWithSparksOverheadExecutorsAreSaidToHaveNoMemoryForMapOutputs() {
+        assertFalse(report(false, "spark.master=yarn", "spark.executor.memory=8g"), text());
+        assertTrue(text().contains("BAD   map outputs go to Spark's files, because nothing is left of a container of 9011 MiB less "
+            + "8192 MiB of heap"), text());
+        assertTrue(text().contains("raise spark.executor.memoryOverhead"), text());
+    }
+
+    @Test
+    void onYarnWithMoreOverheadTheirMemoryIsSaid() {
+        report(false, "spark.master=yarn", "spark.executor.memory=1g", "spark.executor.memoryOverhead=1g");
+        assertTrue(text().contains("ok    map outputs: at most 448 MiB per executor"), text());
+    }
+
     @Test
     void theLinesForSpark3NameTheClassPath() {
         List<String> lines = Doctor.defaults("3.5.9", "/opt/v.jar");

@@ -149,6 +149,22 @@ class GivenBackTest {
         }
     }
 
+    /** Spark's zstd itself; without partitions that merge, which would close them one after the other. */
+    @ParameterizedTest
+    @EnumSource(End.class)
+    void nativeMemoryOfZstdOfATaskThatDies(End how) throws Exception {
+        try (Application application = new Application("spark.shuffle.compress=true",
+                "spark.io.compression.codec=" + TrackedZstd.class.getName())) {
+            TrackedZstd.STREAMS.clear();
+            assertDies(application, how, 200);
+            assertTrue(TrackedZstd.STREAMS.size() >= 200, TrackedZstd.STREAMS.size() + " streams");
+            while (TrackedZstd.open() > 0 && how == End.KILL) {
+                Thread.onSpinWait(); // the task ends after its job
+            }
+            assertEquals(0, TrackedZstd.open());
+        }
+    }
+
     /** Past the hash writer, where records are sorted first. */
     @ParameterizedTest
     @ValueSource(ints = {3000, 300_000})
