@@ -2,14 +2,16 @@
 """Calls of programs that know nothing of Verbena, on a cluster of a region server with the plugin and one without."""
 import os
 import pathlib
+import socket
 import sys
 import unittest
+import unittest.mock
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from servers import conf  # noqa: E402  (needs the path above)
-from daemons import key  # noqa: E402
+from daemons import key, processes  # noqa: E402
 from shared import LONG, OURS, STOCK, ClusterTest  # noqa: E402
 
 ROWS = 300
@@ -38,6 +40,30 @@ class CallsTest(ClusterTest):
             if core > 20 and not too_late:
                 return
         self.fail(self.said(done.stderr))
+
+    @LONG
+    def test_a_region_server_on_all_addresses_serves_at_the_one_by_which_zookeeper_knows_it(self):
+        """On a host whose own name means another loopback address, as Debian's do."""
+        hosts, log = pathlib.Path(self.cluster.work, "hosts"), pathlib.Path(self.cluster.log(OURS))
+        hosts.write_text(f"127.0.0.1 localhost\n127.0.1.1 {socket.gethostname()}\n")
+        length = self.end()
+        try:
+            conf.write(self.cluster.conf(OURS), {**self.cluster.site(OURS), "hbase.regionserver.ipc.address": "0.0.0.0"})
+            with unittest.mock.patch.dict(os.environ, JAVA_TOOL_OPTIONS=f"-Djdk.net.hosts.file={hosts}"):
+                self.cluster.launch(OURS)
+            self.cluster.await_all()
+            done = self.run_client("Rows", "check", "everywhere", 50)
+        finally:
+            conf.write(self.cluster.conf(OURS), self.cluster.site(OURS))
+            self.end()
+        self.assertGreater(self.counts(done.stderr)[0], 50)
+        self.assertIn("it listens on all addresses, and the one that ZooKeeper sees is 127.0.0.1; set verbena.core.tl.tcp.",
+                      log.read_text(errors="replace")[length:])
+
+    def end(self):
+        """Ends the region server, which the next test starts again; gives the length of its log."""
+        processes.end([self.cluster.daemons[OURS]])
+        return len(pathlib.Path(self.cluster.log(OURS)).read_text(errors="replace"))
 
     @LONG
     def test_a_program_without_the_plugin_reads_from_all(self):
