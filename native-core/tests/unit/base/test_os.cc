@@ -2,6 +2,7 @@
 // Tests of the wrappers around the kernel.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <climits>
@@ -95,6 +96,24 @@ TEST(Os, ReadOnlyDescriptorCannotBeMappedForWriting)
     os_unmap(nullptr, size);
     close(readonly);
     close(fd);
+}
+
+TEST(Os, OnlyWholePagesOfPrivateMemoryAreEmptied)
+{
+    size_t page = os_page_bytes();
+    void *map = mmap(nullptr, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(map, MAP_FAILED);
+    char *bytes = static_cast<char *>(map);
+    memset(bytes, 1, 4 * page);
+    os_empty(bytes + 1, page - 2);
+    os_empty(bytes + page - 1, 2);
+    os_empty(bytes, 0);
+    EXPECT_EQ(std::count(bytes, bytes + 4 * page, 1), static_cast<ptrdiff_t>(4 * page)) << "no page lies in these";
+    os_empty(bytes + 1, 3 * page);
+    EXPECT_EQ(std::count(bytes, bytes + page, 1), static_cast<ptrdiff_t>(page));
+    EXPECT_EQ(std::count(bytes + page, bytes + 3 * page, 0), static_cast<ptrdiff_t>(2 * page));
+    EXPECT_EQ(std::count(bytes + 3 * page, bytes + 4 * page, 1), static_cast<ptrdiff_t>(page));
+    munmap(map, 4 * page);
 }
 
 TEST(Os, ImpossibleSizesAreRefused)
