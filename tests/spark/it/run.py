@@ -20,6 +20,7 @@ if not STOCK_ONLY:
     from ipv6 import ByIPv6  # noqa: F401
     from network import BetweenHosts  # noqa: F401
     from large import LargeBlocks  # noqa: F401
+    from local import Local  # noqa: F401
     from memory import OwnMemory  # noqa: F401
     from faults import Memory, OneAfterAnother, OneSided, Repaired, Settings  # noqa: F401
     from packages import Packages  # noqa: F401
