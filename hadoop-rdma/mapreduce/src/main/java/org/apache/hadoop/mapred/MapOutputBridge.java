@@ -96,8 +96,8 @@ public final class MapOutputBridge {
     }
 
     /**
-     * Lets the kernel free the page cache of bytes that were read for their reducer, since nobody else wants them. The stock handler
-     * does so, too, unless {@code mapreduce.shuffle.manage.os.cache} is false.
+     * Lets the kernel free the page cache of bytes that were read for their reducer, since nobody else wants them. The stock
+     * handler does so, too, unless {@code mapreduce.shuffle.manage.os.cache} is false.
      *
      * @param file what open() gave
      * @param first their position in the file
