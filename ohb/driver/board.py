@@ -77,14 +77,14 @@ class Board:
                 f"{len(self.judged)} comparisons). A verdict needs {stats.MIN_PAIRS_FOR_VERDICT} pairs, a ratio "
                 f"{100 * stats.VERDICT_DISTANCE:.0f} % from 1, and an interval without 1.")
         if any(found.outcome == judge.UNSURE for found in self.judged.values()):
-            text += f" '{UNDECIDED[judge.UNSURE]}': alone the pairs would suffice, among so many comparisons they do not."
+            text += f" '{UNDECIDED[judge.UNSURE]}': the pairs suffice for one comparison, but not for {len(self.judged)}."
         if not loaded:
             return text + " No pair ran beside other load."
         text += f" {100 * loaded / all_pairs:.0f} % of the pairs ran beside other load. "
         if counted == len(self.judged):
-            return text + ("All of them count: the order of both sides changes from pair to pair, so load hits either alike and "
+            return text + ("They count, too: the order of both sides changes from pair to pair, so load hits either side alike and "
                            "makes intervals wider.")
-        return text + "They are left out where eight quiet pairs, and half of all, remain."
+        return text + "These pairs do not count, as at least eight quiet pairs and half of all pairs remain."
 
     def lines(self):
         """Cells of the table, one tuple for each row and metric; the last cell is the verdict."""
@@ -107,5 +107,5 @@ class Board:
                                    for place, (cell, width) in enumerate(zip(line, widths))).rstrip() for line in found)
 
 
-READING = ("A ratio is Verbena's value over stock's: below 1 is faster, or less. Stock and Verbena are the pair in the middle of "
-           "those that count. Time is the caller's wait for the result.")
+READING = ("A ratio is Verbena's value over stock's: below 1 is faster, or less. The columns Stock and Verbena show the "
+           "median of the counted pairs. Time is the caller's wait for the result.")

@@ -56,10 +56,10 @@ def _starts(options, rows):
         return 1
     other = next((row.name for row in rows if row.kind not in plan.STAY_UP), None)
     if other:
-        raise procs.Failed(f"--starts is for rows of Spark, whose two sides stay up; row {other} has none")
+        raise procs.Failed(f"--starts: row {other} keeps no processes between its blocks; choose rows of Spark, which do")
     pairs = plan.pair_count(options.pairs, options.quick)
     if options.starts > pairs:
-        raise procs.Failed(f"--starts {options.starts} needs as many pairs at least, and there are {pairs}: say --pairs")
+        raise procs.Failed(f"--starts {options.starts}: each start needs a pair, and there are {pairs}; give --pairs")
     return options.starts
 
 
@@ -91,7 +91,7 @@ def _parser():
     run.add_argument("--quick", action="store_true", help="one small cell per row, few pairs")
     run.add_argument("--pairs", type=_positive, help="pairs of blocks (default 9, with --quick 3)")
     run.add_argument("--starts", type=_positive, default=1, metavar="N",
-                     help="start both sides of a Spark row anew so many times, and divide its pairs among the starts (default 1)")
+                     help="restart both sides of a Spark row N times, and divide its pairs among the starts (default 1)")
     run.add_argument("--rows", metavar="NAMES", help="only these rows of the group, separated by commas")
     run.add_argument("--sf", type=float, help="scale factor of TPC-H (default 1, with --quick 0.1)")
     run.add_argument("--against", metavar="CHECKOUT",
@@ -108,7 +108,7 @@ def _parser():
     show.add_argument("--work", metavar="DIR", help="folder for data, logs and the page")
     show.add_argument("--sf", type=float, default=0.5, help="TPC-H scale factor (default 0.5)")
     show.add_argument("--minutes", type=float, default=8,
-                      help="time for the jobs; twice as much where pairs for a verdict lack (default 8)")
+                      help="minutes for the jobs (default 8); twice as many if a verdict needs more pairs")
     show.add_argument("--stock-only", action="store_true", help="run stock against stock (checks the demo itself)")
     show.set_defaults(call=_demo)
     return parser

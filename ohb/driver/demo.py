@@ -85,7 +85,7 @@ class Demo:
         seconds, longest = shares(start, self._deadline, self._latest, jobs_left)
         if longest <= 0:
             entry["status"] = "skipped"
-            entry["notes"].append("no time left; allow more with --minutes")
+            entry["notes"].append("the time is over; --minutes gives more")
             spark.note(f"{row.name}: skipped, {entry['notes'][0]}")
             return
         try:

@@ -302,7 +302,7 @@ def against(row, checkout):
 
 def _missing_before(row):
     if row.kind not in ("core", "spark", "tpch") or row.control:
-        return "this row measures no two versions of Verbena: core and spark rows do"
+        return "--against: this row cannot compare two checkouts; core and spark rows can"
     built = core.built_program(row.against) if row.kind == "core" else spark.built_plugin(row.against)
     return None if built else "the other checkout is not built: run ./verbena build in it"
 

@@ -72,7 +72,7 @@ class Process:
             self._child.stdin.write((line + "\n").encode())
             self._child.stdin.flush()
         except OSError as error:
-            raise Failed(f"{self.name} does not take input any more ({error}); its log is {self.log}\n"
+            raise Failed(f"{self.name} has closed its input ({error}); its log is {self.log}\n"
                          + tail(self.log)) from error
 
     def line(self, timeout):

@@ -47,7 +47,7 @@ def _rounds(runner, row, entry, part, ours, found):
     start, took = time.monotonic(), 0
     for number in range(runner.pairs):
         if number and time.monotonic() - start + took > entry["params"]["limit_s"]:
-            entry["notes"].append(f"{number} of {runner.pairs} pairs: the time was over")
+            entry["notes"].append(f"{number} of {runner.pairs} pairs: the row's time limit ended it")
             break
         began = time.monotonic()
         for bench, own in found[number % max(1, len(found)):] + found[:number % max(1, len(found))]:

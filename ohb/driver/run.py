@@ -37,7 +37,7 @@ class Runner:
     def run(self, rows):
         """All rows, then the verdicts; the document's status tells how it ended. Killed is recorded, not raised."""
         if not self.quick and self.pairs < (needed := verdicts.needed(rows)):
-            spark.note(f"verdicts on so many rows at once need {needed} pairs of each: say --pairs {needed}, or choose fewer rows")
+            spark.note(f"verdicts on so many rows at once need {needed} pairs of each: give --pairs {needed}, or choose fewer rows")
         os.makedirs(os.path.dirname(os.path.abspath(self.json_file)), exist_ok=True)
         lines = self.json_file + ".part"
         try:
@@ -216,7 +216,7 @@ class Runner:
             before, began = noise.Snapshot(), time.monotonic()
             cells = pairs(index)
             if not cells:
-                raise Failed(f"nothing measures '{row.name}': see ohb list, and ./verbena build for core.jni")
+                raise Failed(f"no program here measures '{row.name}': 'ohb list' shows the rows; core.jni needs ./verbena build")
             halves = core.blocks(cells, index, time.monotonic() - began, noise.between(before, noise.Snapshot()))
             units.update({core.metric_name(cell): cell["unit"] for cell in cells})
             for block in halves:

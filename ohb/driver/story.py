@@ -27,6 +27,6 @@ def contradiction(name, summary):
         return None
     medians = ours / stock
     if (medians > CONTRADICTION and ratio < 1 / CONTRADICTION) or (medians < 1 / CONTRADICTION and ratio > CONTRADICTION):
-        return (f"{name}: the medians of both sides give {medians:.2f}, the pairs {ratio:.2f}: the machine's speed changed "
-                "meanwhile; the pairs count")
+        return (f"{name}: the medians of both sides have the ratio {medians:.2f}, the pairs {ratio:.2f}: the machine's speed "
+                "changed meanwhile; the pairs decide")
     return None

@@ -106,6 +106,6 @@ def lines(totals, what):
     ways = [(sum(totals.get(name, 0) for name in names), text) for names, text in WAYS]
     ways = sorted(((count, text) for count, text in ways if count), reverse=True)
     if not ways:
-        return ["No byte was counted in Verbena's statistics pages: nothing shows that anything went through it."]
+        return ["Verbena's statistics pages counted no byte: there is no proof that data went through Verbena."]
     return [f"Through Verbena went {size(sum(count for count, _ in ways))} {what}: "
             + "; ".join(f"{size(count)} {text}" for count, text in ways) + "."]

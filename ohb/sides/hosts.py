@@ -28,7 +28,7 @@ def missing():
     if lacking:
         return "two hosts need the programs " + " ".join(lacking) + ": apt-get install iproute2 util-linux"
     if os.getuid() != 0:
-        return "two hosts need root: network namespaces and a cable between them are made"
+        return "two hosts are network namespaces with a virtual cable, which only root can make: run it as root"
     probe = ["unshare", "--net", "ip", "link", "add", _CABLE[0], "type", "veth", "peer", "name", _CABLE[1]]
     done = subprocess.run(probe, capture_output=True, text=True, check=False)
     return None if done.returncode == 0 else f"two hosts need network namespaces with veth: {done.stderr.strip()}"

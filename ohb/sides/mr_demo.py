@@ -39,7 +39,7 @@ def carried(counted):
     ways = {name.removeprefix("Bytes "): value for name, value in counted.items() if name.startswith("Bytes by ") and value}
     by_core = sum(value for name, value in ways.items() if name != "by HTTP")
     if not by_core:
-        return ["No byte was counted by the job counters of Verbena's shuffle: nothing shows that anything went through it."]
+        return ["The job counters of Verbena's shuffle counted no byte: there is no proof that data went through Verbena."]
     return [f"Through Verbena went {travelled.size(by_core)} of map outputs, as the counters of its jobs say: "
             + "; ".join(f"{travelled.size(value)} {name}" for name, value in ways.items()) + "."]
 

@@ -23,12 +23,13 @@ def missing():
     if lacking:
         return "a disk of its own needs the programs " + " ".join(lacking) + ": apt-get install e2fsprogs mount util-linux"
     if os.getuid() != 0:
-        return "a disk of its own needs root: it is a loop device"
+        return "a disk of its own is a loop device, which only root can make: run it as root"
     with tempfile.TemporaryDirectory() as folder:
         image = os.path.join(folder, "image")
         _make_file_system(image, _PROBE)
         done = subprocess.run([*_OWN_MOUNTS, "mount", "-o", "loop", image, folder], capture_output=True, text=True, check=False)
-    return None if done.returncode == 0 else f"a disk of its own needs loop devices that may be mounted: {done.stderr.strip()}"
+    failed = done.returncode != 0
+    return f"a disk of its own needs loop devices, and this system mounts none: {done.stderr.strip()}" if failed else None
 
 
 def _make_file_system(image, size):

@@ -23,7 +23,7 @@ def missing():
     if owndisk.missing():
         return owndisk.missing()
     if not all(os.access(path, os.W_OK) for path in _LIMITS):
-        return "a slow disk needs the limits of control groups v1 (blkio.throttle in the root group), which are not here"
+        return "a slow disk needs control groups v1 (blkio.throttle in the root group), and this system has none"
     return None
 
 

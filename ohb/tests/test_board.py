@@ -41,7 +41,7 @@ class FirstSentence(unittest.TestCase):
         shown = board.Board([row("a", 0.5, pairs=8), *(row(f"s{place}", 1) for place in range(9))])
         self.assertIn("faster in 0 of 10 rows, slower in 0, no difference in 10", shown.first())
         self.assertEqual(next(shown.lines())[-1], "not sure enough")
-        self.assertIn("among so many comparisons they do not", shown.sure())
+        self.assertIn("the pairs suffice for one comparison, but not for 10", shown.sure())
 
     def test_rows_with_too_few_pairs_and_rows_without_any_are_counted(self):
         self.assertEqual(board.Board([row("a", 0.5), row("b", 0.5, pairs=3)], missing=["c"]).first(),
@@ -90,10 +90,10 @@ class Table(unittest.TestCase):
         loaded = [turns.Taken(pair.index, pair.values, pair.seconds, BUSY if pair.index < 2 else QUIET) for pair in taken]
         shown = board.Board([turns.Row("a", {turns.TIME: "ms"}, loaded)])
         self.assertEqual(next(shown.lines())[5], "8 of 10")
-        self.assertIn("20 % of the pairs ran beside other load. They are left out", shown.sure())
+        self.assertIn("20 % of the pairs ran beside other load. These pairs do not count", shown.sure())
 
     def test_what_was_done_about_load_is_said(self):
-        self.assertIn("All of them count", board.Board([row("a", 0.5, busy=True)]).sure())
+        self.assertIn("They count, too", board.Board([row("a", 0.5, busy=True)]).sure())
         self.assertIn("No pair ran beside other load", board.Board([row("a", 0.5)]).sure())
 
 

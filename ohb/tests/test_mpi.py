@@ -125,7 +125,7 @@ class Demonstration(unittest.TestCase):
         self.assertIn(("spmv 100000 20, 4 ranks", "time with start and end, ms"), lines)
         self.assertEqual(len(lines), 2 * len(mpi_demo.RUNS))
         self.assertEqual(shown.said, ["rank 1: shm: same host"])
-        self.assertIn("nothing shows", shown.travelled[0])
+        self.assertIn("no proof", shown.travelled[0])
 
     def test_which_side_runs_first_changes_with_the_pair(self):
         turn = []
@@ -233,7 +233,8 @@ class SeveralStockSides(unittest.TestCase):
         row = plan.select("mpi")[0]
         with unittest.mock.patch.dict(row.quick, limit_s=-1):
             _, runs = self.measured()
-        self.assertEqual((len(runs["mpi.openmpi"]["blocks"]), runs["mpi"]["notes"]), (2, ["1 of 2 pairs: the time was over"]))
+        self.assertEqual((len(runs["mpi.openmpi"]["blocks"]), runs["mpi"]["notes"]),
+                         (2, ["1 of 2 pairs: the row's time limit ended it"]))
 
     def test_the_table_shows_all_sides_and_what_was_promised(self):
         text = rivals.table(self.measured()[0])

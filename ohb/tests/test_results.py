@@ -283,7 +283,7 @@ class Against(unittest.TestCase):
     def test_a_checkout_that_is_not_built_and_a_row_without_versions_are_skipped_with_the_reason(self):
         os.unlink(core.built_program(self.before))
         self.assertIn("not built", self._measured()["runs"][0]["notes"][0])
-        self.assertIn("no two versions", self._measured("aa.echo")["runs"][0]["notes"][0])
+        self.assertIn("cannot compare two checkouts", self._measured("aa.echo")["runs"][0]["notes"][0])
 
     def test_the_result_does_not_name_its_folder(self):
         self._measured()

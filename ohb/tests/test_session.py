@@ -59,7 +59,7 @@ class Starts(unittest.TestCase):
         self.assertEqual((len(pids), len(set.union(*pids))), (2, 4))
 
     def test_rows_without_sides_that_stay_up_and_more_starts_than_pairs_are_refused(self):
-        for row, starts, reason in (("core", "2", "row core has none"), ("aa.echo", "4", "there are 3: say --pairs")):
+        for row, starts, reason in (("core", "2", "row core keeps no processes"), ("aa.echo", "4", "there are 3; give --pairs")):
             done = subprocess.run([sys.executable, OHB, "run", row, "--quick", "--starts", starts], capture_output=True, text=True)
             self.assertEqual(done.returncode, 1)
             self.assertIn(reason, done.stderr)

@@ -47,7 +47,7 @@ class Outcome(unittest.TestCase):
 
 class Contradiction(unittest.TestCase):
     def test_medians_that_tell_the_opposite_of_the_pairs_are_pointed_out(self):
-        self.assertIn("the pairs count", story.contradiction("job", summary(0.8, medians=(1000, 1200))))
+        self.assertIn("the pairs decide", story.contradiction("job", summary(0.8, medians=(1000, 1200))))
         self.assertIn("job: ", story.contradiction("job", summary(1.2, medians=(1000, 800))))
 
     def test_medians_that_agree_are_not(self):

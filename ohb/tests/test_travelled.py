@@ -83,7 +83,7 @@ class Text(unittest.TestCase):
                           "packets over shared memory."])
 
     def test_nothing_counted_is_said_to_be_nothing(self):
-        self.assertIn("nothing shows", travelled.lines({"shm.tx.bytes": 0, "peers.connected": 2}, "of blocks")[0])
+        self.assertIn("no proof", travelled.lines({"shm.tx.bytes": 0, "peers.connected": 2}, "of blocks")[0])
 
     def test_sizes_have_units(self):
         self.assertEqual([travelled.size(count) for count in (0, 5000, 12 << 20, 20 << 30)],

@@ -145,7 +145,7 @@ class Run(unittest.TestCase):
             for rows in (12, 13):
                 self.assertEqual(said.getvalue(), "")
                 Runner(work, work, os.path.join(work, "result.json"), False, 9).run(plan.select("spark.groupby") * rows)
-        self.assertIn("need 10 pairs of each: say --pairs 10", said.getvalue())
+        self.assertIn("need 10 pairs of each: give --pairs 10", said.getvalue())
 
 
 if __name__ == "__main__":

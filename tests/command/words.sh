@@ -74,7 +74,7 @@ check_demo() {
 
 check_build() {
     [ $# = 0 ] || one_of "build: unknown part" "$1" native memcached mpi shmem spark hadoop hbase aarch64 all
-    [ $# -lt 2 ] || die "build: takes one part, and there are: $*; without any it builds all"
+    [ $# -lt 2 ] || die "build: takes one part, not '$*'; without a part it builds all"
 }
 
 fuzz_targets() { basename -a -s .c "$ROOT"/{native-core,memcached-rdma}/tests/fuzz/fuzz_*.c | sed 's/^fuzz_//'; }
@@ -125,7 +125,7 @@ check_cluster() { # $1: hadoop or hbase; $2: its commands; $3...: words
     one_of "$system: unknown command" "$3" "${known[@]}"
     case $3 in
     start) check_options "$system" "${@:4}" ;;
-    stop | status) [ $# = 3 ] || die "$system $3: takes no more words, and there are: ${*:4}" ;;
+    stop | status) [ $# = 3 ] || die "$system $3: takes no more words, not '${*:4}'" ;;
     esac
 }
 
@@ -134,7 +134,7 @@ check_hbase() { check_cluster hbase "start stop status console" "$@"; }
 
 check_mpiexec() { [ $# != 0 ] || die "mpiexec: no program; './verbena mpiexec -n 4 ./ring' starts one, --help has the options"; }
 check_oshrun() { [ $# != 0 ] || die "oshrun: no program; './verbena oshrun -n 4 ./ring' starts one, --help has the options"; }
-check_clean() { [ $# = 0 ] || die "clean: takes no words, and there are: $*; it removes all that was built"; }
+check_clean() { [ $# = 0 ] || die "clean: takes no words, not '$*'; it removes all build products"; }
 check_packages() { [ $# = 0 ] || one_of "packages: unknown option" "$1" --missing; }
 
 check_words() { # $1: a command; $2...: its words

@@ -45,9 +45,10 @@ def excess(entry, lines):
     texts = []
     for name, most in entry.holds.items():
         if name not in found:
-            texts.append(f"{entry.name} did not say '{name}: N', of which tests/suites.yaml allows {most}")
+            texts.append(f"{entry.name} printed no line '{name}: N'; tests/suites.yaml allows at most {most}")
         elif found[name] > most:
-            texts.append(f"{entry.name}: {name} {found[name]}, and tests/suites.yaml allows {most}: do with less, or raise it")
+            texts.append(f"{entry.name}: {name} {found[name]}, and tests/suites.yaml allows {most}: lower the count, or raise "
+                         "that limit")
     return texts
 
 
@@ -113,7 +114,7 @@ class Job:
         if self.ended_by:
             return Result("failed", failed=1, why=self.ended_by)
         if status == MATCHED_NOTHING and not self.holds:
-            return Result("failed", failed=1, why="this form has no test of that name; --full has")
+            return Result("failed", failed=1, why="the short form has no test of that name; run it with --full")
         if status == CANNOT and not counts.count(lines)[1]:
             return Result("skipped", skipped=int(not self.is_product), why=lines[-1] if lines else "it does not say why")
         over = excess(self.entry, lines) if self.holds and status == 0 else []

@@ -369,7 +369,7 @@ class BudgetTest(RunnerCase):
 
     def test_a_count_that_the_table_holds_may_not_grow_nor_be_missing(self):
         for text, told in (("JVMs started: 3", ""), ("JVMs started: 4", "JVMs started 4, and tests/suites.yaml allows 3"),
-                           ("", "did not say 'JVMs started: N'")):
+                           ("", "printed no line 'JVMs started: N'")):
             with self.subTest(text):
                 held = says("one", f"echo {text}; echo 1 passed, 0 failed", "holds: {JVMs started: 3}")
                 status, output = self.tree(held).run()
