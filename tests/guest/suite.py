@@ -41,7 +41,7 @@ def main():
         print("no test ran in a guest: apt-get install", *errors.missing())
         return program.CANNOT_RUN
     program.COUNTERS["guests booted"] = lambda: qemu.Machine.booted
-    program.COUNTERS["CPU seconds"] = lambda: round(unittests.processor_seconds())
+    program.COUNTERS["CPU seconds"] = lambda: round(program.processor_seconds())
     return unittests.main(tests(options.full), options, shared.close)  # guests that have ended are counted
 
 

@@ -64,9 +64,9 @@ def run(tests, full):
     """Gives the exit status."""
     tally = program.Tally()
     for module in dict.fromkeys(test.module for test in tests):
-        began = time.monotonic()
+        began, used = time.monotonic(), program.processor_seconds()
         results = judged(module, [test for test in tests if test.module == module], full)
-        print(f"{module.path}: {time.monotonic() - began:.0f} s")
+        print(f"{module.path}: {time.monotonic() - began:.0f} s, {program.processor_seconds() - used:.0f} CPU s")
         show(results, tally)
     return tally.end()
 

@@ -5,6 +5,7 @@ import argparse
 import os
 import pathlib
 import re
+import resource
 import signal
 import sys
 
@@ -87,6 +88,12 @@ def raise_on_signals():
 
 
 # --------------------------------------------------------------------------------------------------------------- results
+
+def processor_seconds():
+    """What this process and its children that have ended took."""
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
 
 class Tally:
     """Tests that have ended: a line of each, and the sums."""

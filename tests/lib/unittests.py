@@ -8,7 +8,6 @@ NAME is a file, a class, a function, Class.function, or else a part of an id. --
 runs nothing. A NAME that matches nothing ends the program with status 2 before a test has run.
 """
 import os
-import resource
 import sys
 import time
 import unittest
@@ -25,17 +24,11 @@ def flat(suite):
             yield entry
 
 
-def processor_seconds():
-    """What this process and its children that have ended took."""
-    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
-
-
 class Timed(unittest.TextTestResult):
     """Says after each test how long it took, and the processor time of this process and of children that ended meanwhile."""
 
     def startTest(self, test):
-        self.began, self.used = time.monotonic(), processor_seconds()
+        self.began, self.used = time.monotonic(), program.processor_seconds()
         super().startTest(test)
 
     def addSkip(self, test, reason):
@@ -48,7 +41,7 @@ class Timed(unittest.TextTestResult):
 
     def stopTest(self, test):
         super().stopTest(test)
-        self.stream.writeln(f"    {time.monotonic() - self.began:.1f} s, {processor_seconds() - self.used:.1f} CPU s")
+        self.stream.writeln(f"    {time.monotonic() - self.began:.1f} s, {program.processor_seconds() - self.used:.1f} CPU s")
 
 
 def discovered(folder):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Named tests of a runner: listed, chosen by their names, run one after the other, each with the seconds it took."""
 import dataclasses
-import os
 import pathlib
 import sys
 import time
@@ -21,20 +20,14 @@ class Case:
     long: bool = False
 
 
-def spent():
-    """CPU seconds of all processes that have ended and were waited for."""
-    times = os.times()
-    return times.children_user + times.children_system
-
-
 def run(case, build, tally):
-    began, before = time.monotonic(), spent()
+    began, before = time.monotonic(), program.processor_seconds()
     try:
         problems = case.run(build)
     except Skipped as reason:
         tally.skip(case.name, reason)
         return
-    tally.tell(case.name, problems, f"  ({time.monotonic() - began:.1f} s, {spent() - before:.1f} CPU s)")
+    tally.tell(case.name, problems, f"  ({time.monotonic() - began:.1f} s, {program.processor_seconds() - before:.1f} CPU s)")
 
 
 def run_all(cases, build):
