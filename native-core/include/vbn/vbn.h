@@ -426,6 +426,7 @@ typedef enum vbn_backing {
 
 #define VBN_ACCESS_READ 1u  /* remote get, import read-only */
 #define VBN_ACCESS_WRITE 2u /* remote put */
+#define VBN_ACCESS_COPY 4u  /* with them, for memory of vbn_mem_register: peers of this host may copy by the kernel */
 
 /* Allocates `size` bytes (rounded up to pages) of shareable memory, all pages preallocated, so that a shortage is
  * VBN_ERR_NO_MEMORY here and never a SIGBUS later. path: only for VBN_BACKING_FILE, the file to create, 0600, in
@@ -462,7 +463,12 @@ VBN_API vbn_status_t vbn_mem_join(vbn_key_t *key, vbn_mem_t **mem_p);
 VBN_API vbn_status_t vbn_mem_open(vbn_context_t *context, const char *path, vbn_mem_t **mem_p);
 /* Registers [address, address+length) of the caller's own memory for keys; `access` is the most that a key may allow.
  * Any alignment; host memory only. The call faults in all pages, for write access as private copies of the process.
- * Peers reach the memory by packets and never map it. The memory stays the caller's: vbn_mem_free ends the
+ * Peers reach the memory by packets and never map it. With VBN_ACCESS_COPY keys may have that right, too: then vbn_get
+ * and vbn_put of more than VBN_WORDS_MAX bytes from a process of this host are copied by the kernel at once, while the
+ * owner's workers do anything, and fall back to packets where the kernel refuses (ptrace_scope, containers), before the
+ * peer is connected, and for packed data, strides and lists of short pieces. vbn_mem_free, vbn_mem_revoke and
+ * vbn_mem_invalidate end the right, but do not wait for such a copy that has begun: before the memory is reused, the
+ * owner makes sure that its peers have no operation in progress. The memory stays the caller's: vbn_mem_free ends the
  * registration and must come before the memory is unmapped. When the kernel nevertheless reports the memory unmapped,
  * moved or discarded, its keys become VBN_ERR_STALE. Registering the same memory again is cheap: the registration cache
  * keeps whole pages after vbn_mem_free, within mem.cache_regions and mem.cache_bytes. VBN_ERR_RANGE: not mapped;

@@ -14,6 +14,7 @@ void mem_drop_keys(vbn_mem_t *mem)
     list_link_t *link;
     while ((link = list_pop(&mem->keys)) != NULL) {
         mem_key_t *key = container_of(link, mem_key_t, link);
+        mem_consent_end(key);
         (void)handle_drop(&mem->registry->keys, key->handle);
         free(key);
     }
@@ -21,16 +22,32 @@ void mem_drop_keys(vbn_mem_t *mem)
     map_init(&mem->key_by_range);
 }
 
+vbn_status_t mem_check_access(unsigned access)
+{
+    if ((access & (VBN_ACCESS_READ | VBN_ACCESS_WRITE)) == 0 ||
+        (access & ~(VBN_ACCESS_READ | VBN_ACCESS_WRITE | VBN_ACCESS_COPY)) != 0)
+        return err_set(
+            VBN_ERR_INVALID,
+            "access 0x%x; use VBN_ACCESS_READ and VBN_ACCESS_WRITE, with VBN_ACCESS_COPY where peers of this host "
+            "may copy by themselves",
+            access);
+    return VBN_OK;
+}
+
 static vbn_status_t check_export(const vbn_mem_t *mem, size_t offset, size_t length, unsigned access)
 {
-    if (access == 0 || (access & ~(VBN_ACCESS_READ | VBN_ACCESS_WRITE)) != 0)
-        return err_set(VBN_ERR_INVALID, "access 0x%x; use VBN_ACCESS_READ and VBN_ACCESS_WRITE", access);
+    vbn_status_t status = mem_check_access(access);
+    if (status != VBN_OK)
+        return status;
     if (offset > mem_size(mem) || length > mem_size(mem) - offset)
         return err_set(VBN_ERR_RANGE, "range %zu + %zu is beyond the memory of %zu byte%s", offset, length,
                        mem_size(mem), plural(mem_size(mem)));
     if ((access & ~mem->access) != 0)
         return err_set(VBN_ERR_ACCESS, "%s: a key cannot allow more than access 0x%x",
-                       mem->region != NULL ? "registered memory" : mem->path, mem->access);
+                       mem->region != NULL ? "registered memory"
+                       : mem->path != NULL ? mem->path
+                                           : "memory that peers map",
+                       mem->access);
     return VBN_OK;
 }
 
@@ -61,6 +78,8 @@ static vbn_status_t key_for(vbn_mem_t *mem, uint64_t offset, uint64_t length, un
         return status;
     }
     list_append(&mem->keys, &key->link);
+    if ((access & VBN_ACCESS_COPY) != 0)
+        mem_consent_give(key);
     *key_p = key;
     return VBN_OK;
 }

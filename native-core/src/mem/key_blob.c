@@ -24,8 +24,10 @@ void key_blob_encode(const mem_key_info_t *info, uint8_t blob[KEY_BLOB_BYTES])
 
 static vbn_status_t check_info(const mem_key_info_t *info)
 {
-    if (info->access == 0 || (info->access & ~(VBN_ACCESS_READ | VBN_ACCESS_WRITE)) != 0)
-        return err_set(VBN_ERR_PROTOCOL, "key blob has access bits 0x%x, expected 1 to 3", info->access);
+    unsigned known = VBN_ACCESS_READ | VBN_ACCESS_WRITE | (info->by_packets ? VBN_ACCESS_COPY : 0u);
+    if ((info->access & (VBN_ACCESS_READ | VBN_ACCESS_WRITE)) == 0 || (info->access & ~known) != 0)
+        return err_set(VBN_ERR_PROTOCOL, "key blob has access bits 0x%x, expected 1 to 3, with 4 for user memory only",
+                       info->access);
     if (info->key_handle == 0 || info->owner_id == 0 || info->mem_handle == 0)
         return err_set(VBN_ERR_PROTOCOL, "key blob has an empty handle or owner");
     if (info->mem_bytes == 0 || info->mem_bytes > SIZE_MAX / 2)

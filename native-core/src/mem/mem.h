@@ -12,7 +12,8 @@
  * Invariants: I1 all pages of a mem_t are allocated before anyone may touch them. I2 a key resolves only while its
  * mem lives and only within its range and rights. I3 an import stays mapped while a reference is held, also after the
  * owner freed or died. I4 memory of the user's own (mem_register) is held by a region of the cache (cache.h) and never
- * mapped by peers; when the kernel reports it gone, its keys are stale. I5 in a child after fork() every call that changes
+ * mapped by peers; with a key that allows it they copy it by the kernel (consent.h). When the kernel reports it gone, its
+ * keys are stale. I5 in a child after fork() every call that changes
  * something is VBN_ERR_FORKED and touches no lock. I6 of shared memory (mem_reserve, mem_join) only what mem_commit
  * has allocated exists: I1 holds for that. Its keys name it by its first owner's ids, so that every context that has joined
  * it finds its own mapping (shared.c). */
@@ -83,7 +84,9 @@ typedef struct mem_key_info {
     uint64_t offset;     /* of the range in the memory */
     uint64_t length;     /* of the range */
     unsigned access;
-    bool by_packets; /* memory of the user's own: it has no descriptor, so peers do not ask for it */
+    /* Memory of the user's own: it has no descriptor, so peers do not ask for it. With VBN_ACCESS_COPY they may copy it by the
+     * kernel. */
+    bool by_packets;
 } mem_key_info_t;
 
 /* When [address, address+length) lies in one memory that peers can map: holds it as mem_hold does, and describes a

@@ -62,6 +62,7 @@ struct mem_registry {
     map_t imports;           /* hash of identity -> chain of mem_import_t */
     size_t import_count;
     uint64_t last_source; /* mem_new_source */
+    uint64_t consents;    /* address of the table of consent.h; 0: none yet. Lock; peers read it, too */
 };
 
 struct vbn_mem {
@@ -144,6 +145,8 @@ vbn_status_t mem_key_rights(mem_registry_t *registry, uint64_t key_handle, mem_k
 /* No device serves the memory any more. Its keys are stale already, so that it cannot be exposed again. */
 void mem_unexpose(vbn_mem_t *mem);
 
+/* VBN_ERR_INVALID: no rights, or unknown ones. */
+vbn_status_t mem_check_access(unsigned access);
 /* Makes every key of mem stale. Lock held. */
 void mem_drop_keys(vbn_mem_t *mem);
 /* As mem_find. Lock held. */
@@ -176,6 +179,12 @@ bool mem_is_shut(const vbn_mem_t *mem);
  * VBN_ERR_STALE, VBN_ERR_RANGE, VBN_ERR_ACCESS, counted. */
 vbn_status_t mem_key_find(mem_registry_t *registry, uint64_t handle, uint64_t offset, uint64_t length, unsigned access,
                           const mem_key_t **key_p);
+
+/* consent.c: of a key with VBN_ACCESS_COPY. Without heap for the table there is no consent. Lock held. */
+void mem_consent_give(const mem_key_t *key);
+/* Of any key. Lock held. */
+void mem_consent_end(const mem_key_t *key);
+void mem_consents_close(mem_registry_t *registry);
 
 /* Checks that path's directory belongs to us and to us alone. */
 vbn_status_t mem_file_check_directory(const char *path);

@@ -53,6 +53,7 @@ vbn_status_t mem_registry_close(mem_registry_t *registry)
     if (registry->cache != NULL)
         mem_cache_close(registry->cache);
     map_free(&registry->imports);
+    mem_consents_close(registry);
     handle_table_free(&registry->keys);
     handle_table_free(&registry->memories);
     pthread_mutex_destroy(&registry->exposing);

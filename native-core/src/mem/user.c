@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * user.c - memory of the user's own as a vbn_mem_t: a region of the registration cache keeps it ready, peers reach it by
- * packets. */
+ * packets, and by the kernel's copies where the user allows that (consent.h). */
 #include "mem/mem_private.h"
 
 static vbn_status_t cache_of(mem_registry_t *registry, mem_cache_t **cache_p)
@@ -16,10 +16,10 @@ static vbn_status_t cache_of(mem_registry_t *registry, mem_cache_t **cache_p)
 
 vbn_status_t mem_register(mem_registry_t *registry, void *address, size_t length, unsigned access, vbn_mem_t **mem_p)
 {
-    if (access == 0 || (access & ~(VBN_ACCESS_READ | VBN_ACCESS_WRITE)) != 0)
-        return err_set(VBN_ERR_INVALID, "access 0x%x; use VBN_ACCESS_READ and VBN_ACCESS_WRITE", access);
     mem_cache_t *cache;
-    vbn_status_t status = mem_check_fork(registry);
+    vbn_status_t status = mem_check_access(access);
+    if (status == VBN_OK)
+        status = mem_check_fork(registry);
     if (status == VBN_OK)
         status = cache_of(registry, &cache);
     if (status != VBN_OK)
@@ -28,7 +28,7 @@ vbn_status_t mem_register(mem_registry_t *registry, void *address, size_t length
     if (mem == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no heap for a memory object");
     mem->access = access;
-    status = mem_cache_get(cache, address, length, access, &mem->region);
+    status = mem_cache_get(cache, address, length, access & ~VBN_ACCESS_COPY, &mem->region);
     if (status == VBN_OK) {
         mem->map = address;
         status = mem_publish(mem);
@@ -41,7 +41,7 @@ vbn_status_t mem_register(mem_registry_t *registry, void *address, size_t length
     return VBN_OK;
 }
 
-/* A registration that ends with [start, end): its whole pages overlap them. */
+/* A registration that ends with [start, end): its whole pages overlap them. Peers' own copies end first. */
 static vbn_mem_t *hold_touched(mem_registry_t *registry, uintptr_t start, uintptr_t end)
 {
     vbn_mem_t *found = NULL;
@@ -52,8 +52,11 @@ static vbn_mem_t *hold_touched(mem_registry_t *registry, uintptr_t start, uintpt
         if (mem->region != NULL && !mem_is_shut(mem) && mem_region_touches(mem->region, start, end))
             found = mem;
     }
-    if (found != NULL)
+    if (found != NULL) {
         found->holds++;
+        list_for_each(link, &found->keys)
+            mem_consent_end(container_of(link, mem_key_t, link));
+    }
     pthread_mutex_unlock(&registry->lock);
     return found;
 }
