@@ -159,6 +159,13 @@ static void add_devices(text_t *text, const vbn_peer_t *peer, uint64_t size)
             (unsigned long long)from);
 }
 
+/* Of memory whose owner allows that. */
+static bool may_kernel(const vbn_peer_t *peer, uint64_t size)
+{
+    tl_direct_t direct;
+    return size > VBN_WORDS_MAX && link_direct(peer, &direct) && direct.copies;
+}
+
 static void add_one_sided(text_t *text, const vbn_peer_t *peer, vbn_call_t call, uint64_t size)
 {
     const tl_caps_t *caps = link_caps(peer);
@@ -171,7 +178,10 @@ static void add_one_sided(text_t *text, const vbn_peer_t *peer, vbn_call_t call,
     model_access(&model, &engine->host, &path,
                  (may_map ? MODEL_BIT(MODEL_GET) : 0) | (devices ? MODEL_BIT(MODEL_NATIVE) : 0));
     if (may_map)
-        add(text, "is %s where the key's memory is mapped here (vbn_key_pointer is not NULL), else ", direct);
+        add(text, "is %s where the key's memory is mapped here (vbn_key_pointer is not NULL), else %s", direct,
+            call != VBN_CALL_ATOMIC && may_kernel(peer, size)
+                ? "one copy by the kernel where the key has VBN_ACCESS_COPY, else "
+                : "");
     else if (!devices)
         add(text, "is sent in packets, because this transport cannot map the peer's memory: ");
     if (devices)

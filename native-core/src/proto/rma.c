@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * rma.c - put and get, at the side that issues them: by a copy where the memory is mapped here, by devices where they can
- * (ways/device.c), else by packets (rma_get.c, rma_put.c). */
+ * (ways/device.c), by the kernel where the owner allows that (rma_kernel.c), else by packets (rma_get.c, rma_put.c). */
 #include "proto/rma.h"
 #include "proto/traffic.h"
 
@@ -46,6 +46,20 @@ static inline vbn_status_t issued(const vbn_key_t *key, op_kind_t kind, vbn_op_t
     return traffic_end(key->engine, key->peer, kind == OP_GET ? TRAFFIC_GET : TRAFFIC_PUT, length, op, status);
 }
 
+/* Neither done at once nor refused. */
+static vbn_status_t issue_op(vbn_key_t *key, op_kind_t kind, uint64_t offset, const struct iovec *iov, size_t count,
+                             uint64_t length, vbn_op_t *user_op)
+{
+    proto_op_t *op = op_of(user_op);
+    vbn_status_t status = op_begin(user_op, key->peer, kind, iov, count, length, false);
+    if (status == VBN_OK) {
+        op->stream.key = key->info.key_handle;
+        op->stream.key_offset = offset;
+        status = rma_submit(key, op);
+    }
+    return issued(key, kind, user_op, status, length);
+}
+
 static vbn_status_t issue(vbn_key_t *key, op_kind_t kind, uint64_t offset, const struct iovec *iov, size_t count,
                           vbn_op_t *user_op)
 {
@@ -62,14 +76,12 @@ static vbn_status_t issue(vbn_key_t *key, op_kind_t kind, uint64_t offset, const
         copy_mapped(key, kind, offset, length, &cursor);
         return issued(key, kind, user_op, op_set_done(user_op, VBN_OK, length), length);
     }
-    proto_op_t *op = op_of(user_op);
-    status = op_begin(user_op, key->peer, kind, iov, count, length, false);
-    if (status == VBN_OK) {
-        op->stream.key = key->info.key_handle;
-        op->stream.key_offset = offset;
-        status = rma_submit(key, op);
+    if (rma_kernel_may(key, length, count)) {
+        status = rma_kernel_copy(key, kind, offset, iov, count, length);
+        if (status != VBN_ERR_UNSUPPORTED)
+            return issued(key, kind, user_op, status == VBN_OK ? op_set_done(user_op, VBN_OK, length) : status, length);
     }
-    return issued(key, kind, user_op, status, length);
+    return issue_op(key, kind, offset, iov, count, length, user_op);
 }
 
 /* One buffer and a range of memory that is mapped here, all in order, no fence to wait for and not the one to be timed:
@@ -144,14 +156,7 @@ static vbn_status_t issue_strided(vbn_key_t *key, op_kind_t kind, size_t offset,
         return issued(key, kind, user_op, op_set_done(user_op, VBN_OK, length), length);
     }
     const struct iovec *data = (const struct iovec *)(const void *)blocks; /* the cursor knows what it is */
-    status = op_begin(user_op, key->peer, kind, data, CURSOR_STRIDED_COUNT, length, false);
-    if (status == VBN_OK) {
-        proto_op_t *op = op_of(user_op);
-        op->stream.key = key->info.key_handle;
-        op->stream.key_offset = offset;
-        status = rma_submit(key, op);
-    }
-    return issued(key, kind, user_op, status, length);
+    return issue_op(key, kind, offset, data, CURSOR_STRIDED_COUNT, length, user_op);
 }
 
 vbn_status_t proto_put_strided(vbn_key_t *key, size_t offset, const vbn_strided_t *blocks, vbn_op_t *op)

@@ -22,7 +22,12 @@ struct vbn_key {
     proto_op_t *decision;   /* OP_IMPORT: waits for its end, else NULL */
     mem_import_t *import;   /* mapped here, else NULL */
     uint8_t *address;       /* of the range */
-    key_ask_t *ask;         /* while the owner is being asked how its device serves it, else NULL */
+    struct {
+        uint64_t address; /* of the range's first byte, in the owner's process */
+        uint64_t consent; /* of the record that allows it there; 0: not looked up yet */
+        bool refused;     /* the kernel has refused, or the owner: packets */
+    } kernel;             /* rma_kernel.c */
+    key_ask_t *ask;       /* while the owner is being asked how its device serves it, else NULL */
     struct {
         uint64_t address; /* of the range's first byte, at the owner */
         uint32_t key;
@@ -63,6 +68,13 @@ bool get_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *he
 void get_on_data(proto_op_t *op, vbn_status_t status);
 void get_on_end(proto_op_t *op);
 void rma_copy(vbn_key_t *key, proto_op_t *op);
+
+/* ---- rma_kernel.c */
+/* Worth a try: a range of user memory that its owner lets the kernel copy, and nothing before it has to come first. */
+bool rma_kernel_may(const vbn_key_t *key, uint64_t length, size_t count);
+/* VBN_OK: done. VBN_ERR_STALE: the owner has ended it. VBN_ERR_UNSUPPORTED: it has to go by packets, whatever was moved. */
+vbn_status_t rma_kernel_copy(vbn_key_t *key, op_kind_t kind, uint64_t offset, const struct iovec *iov, size_t count,
+                             uint64_t length);
 
 /* ---- flush.c */
 /* Starts flushes whose puts are done. */

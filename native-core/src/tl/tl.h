@@ -153,8 +153,9 @@ typedef struct tl_caps {
 
 /* Ways of bulk data past the packets, to one READY peer. */
 typedef struct tl_direct {
-    bool copies;              /* copy() works */
-    uint64_t source;          /* of imports from this peer (mem.h) */
+    bool copies;       /* copy() works */
+    uint64_t consents; /* with it: where the peer's process has the address of its table of consents (mem/consent.h) */
+    uint64_t source;   /* of imports from this peer (mem.h) */
     _Atomic uint64_t *ours;   /* TL_CLAIMS words shared with the peer (claim.h), handed out here */
     uint32_t *used;           /* bit per claim of ours that is handed out: the caller sets and clears it */
     _Atomic uint64_t *theirs; /* handed out by the peer; it may write anything into them, and into ours */

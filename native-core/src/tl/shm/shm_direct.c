@@ -68,13 +68,14 @@ static const char *probe_cure(int error)
 void shm_direct_probe(shm_ep_t *ep, uint64_t address)
 {
     shm_iface_t *iface = shm_ep_iface(ep);
-    uint64_t word = 0;
+    shm_trial_t trial = {0};
     if (!iface->params.settings->tl_shm_copy)
         return;
     ep->process = peer_process(ep->fd);
-    ssize_t got = ep->process > 0 ? move(ep->process, false, &word, address, sizeof(word)) : -1;
+    ssize_t got = ep->process > 0 ? move(ep->process, false, &trial, address, sizeof(trial)) : -1;
     int error = ep->process > 0 ? errno : ESRCH;
-    ep->copies = got == (ssize_t)sizeof(word) && word == ep->peer_word;
+    ep->copies = got == (ssize_t)sizeof(trial) && trial.word == ep->peer_word;
+    ep->peer_consents = ep->copies ? trial.consents : 0;
     if (ep->copies || iface->no_copy_logged)
         return;
     iface->no_copy_logged = true;
@@ -89,6 +90,7 @@ bool shm_direct(tl_ep_t *tl_ep, tl_direct_t *direct_p)
     if (!ep->ready || ep->gone || ep->broken)
         return false;
     *direct_p = (tl_direct_t){.copies = ep->copies,
+                              .consents = ep->peer_consents,
                               .source = ep->source,
                               .ours = ep->rx.control->claims,
                               .used = &ep->claims_used,

@@ -57,8 +57,7 @@ typedef struct shm_note {
     int32_t status;        /* ANSWER, REFUSED */
     uint32_t id;           /* ASK, ANSWER; BELL: index of the bit */
     uint32_t packet_max;   /* WANT */
-    uint64_t
-        value; /* ASK: key handle; RING, BELL: bytes; WANT: a random word; MAPPED: its address in the sender's process */
+    uint64_t value; /* ASK: key handle; RING, BELL: bytes; WANT: trial.word; MAPPED: address of the sender's trial */
 } shm_note_t;
 
 _Static_assert(sizeof(shm_note_t) == 24, "socket message layout");
@@ -139,6 +138,12 @@ typedef struct shm_iface {
     const shm_receiver_t *receivers; /* SHM_NOTES rows, by type */
 } shm_iface_t;
 
+/* What the peer reads in this process's memory, to see whether it can. */
+typedef struct shm_trial {
+    uint64_t word;     /* random */
+    uint64_t consents; /* mem_consents_cell */
+} shm_trial_t;
+
 typedef struct shm_ep {
     tl_ep_t base;
     list_link_t link;
@@ -199,8 +204,9 @@ typedef struct shm_ep {
     uint64_t settle_ns;   /* a helper that copies when its claim is closed has until then; 0: none was met */
     bool copies;          /* the peer's memory can be read and written directly */
     pid_t process;        /* of the peer, as the kernel says */
-    uint64_t word;        /* random: the peer reads it as a trial */
+    shm_trial_t trial;    /* what the peer reads of us */
     uint64_t peer_word;   /* what we should read */
+    uint64_t peer_consents;
 } shm_ep_t;
 
 /* The next progress looks at the sockets. */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/os.h"
+#include "mem/consent.h"
 
 #define PACKET_MAX_LIMIT (SHM_STRIDE_MAX - 128u)
 
@@ -67,11 +68,11 @@ vbn_status_t shm_trust(tl_ep_t *tl_ep)
     if (ep->trusted)
         return VBN_OK;
     ep->trusted = true;
-    ep->word = os_random_u64();
+    ep->trial = (shm_trial_t){.word = os_random_u64(), .consents = (uintptr_t)mem_consents_cell(iface->params.memory)};
     shm_note_t note = {.type = SHM_WANT,
                        .flags = iface->barrier ? SHM_NOTE_BARRIER : 0,
                        .packet_max = iface->caps.packet_max,
-                       .value = ep->word};
+                       .value = ep->trial.word};
     shm_note_send(ep, &note, -1);
     return ep->wanted && !ep->broken ? offer_ring(ep) : VBN_OK;
 }
@@ -142,7 +143,7 @@ static vbn_status_t ring_in(shm_ep_t *ep, const shm_note_t *note, int fd, bool f
         return status;
     }
     ep->tx_bytes = (size_t)note->value;
-    shm_note_t mapped = {.type = SHM_MAPPED, .value = (uint64_t)(uintptr_t)&ep->word};
+    shm_note_t mapped = {.type = SHM_MAPPED, .value = (uint64_t)(uintptr_t)&ep->trial};
     shm_note_send(ep, &mapped, -1);
     return VBN_OK;
 }
