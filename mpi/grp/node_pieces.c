@@ -23,6 +23,8 @@ typedef struct piece {
     int root; /* -1: all have the result */
 } piece_t;
 
+_Static_assert(2 * NODE_SLOTS * NODE_PIECE <= RT_NODE_PIECES, "two buffers for each set of ranks");
+
 static unsigned char *buffer_of(const node_set_t *set, int rank, uint64_t number)
 {
     unsigned char *part = rt_node.parts + ((size_t)rt_node_index(set->ranks[rank]) << rt_node.shift);
@@ -48,7 +50,7 @@ int node_pieces_ready(node_set_t *set)
     int lacks = 0;
     if (set->pieces_state != PIECES_NEW)
         return set->pieces_state == PIECES_YES;
-    if (((size_t)1 << rt_node.shift) >= 2 * (size_t)NODE_SLOTS * NODE_PIECE)
+    if (rt_node_quarter() >= RT_NODE_PIECES)
         lacks = rt_node_commit(buffer_of(set, set->rank, 0), 2 * (size_t)NODE_PIECE) != 0;
     else
         lacks = 1;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * host.c - what tells hosts apart (host.h).
+ * host.c - what tells hosts apart, and how much there is of this one (host.h).
  */
 #include "rt/host.h"
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,4 +41,15 @@ void rt_find_host(rt_host_t *host)
     memset(host, 0, sizeof(*host));
     boot_id(host);
     sockets(host);
+}
+
+uint64_t rt_host_bytes(void)
+{
+    return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+uint64_t rt_most_addresses(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : UINT64_MAX;
 }

@@ -17,4 +17,9 @@ typedef struct rt_host {
 
 void rt_find_host(rt_host_t *host);
 
+/* Memory of the host, in bytes. */
+uint64_t rt_host_bytes(void);
+/* Of address space that this process may have (ulimit -v); UINT64_MAX: any. */
+uint64_t rt_most_addresses(void);
+
 #endif

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
+#include "rt/host.h"
 #include "rt/rt.h"
 
 #define SHIFT_LEAST 20         /* parts of 1 MiB */
@@ -47,20 +46,13 @@ static size_t total_bytes(unsigned shift)
     return (size_t)rt.pmi.local_size * (RT_NODE_CONTROL + ((size_t)1 << shift));
 }
 
-/* Of ulimit -v. */
-static uint64_t most_addresses(void)
-{
-    struct rlimit limit;
-    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : UINT64_MAX;
-}
-
-/* At least the host's memory, less where addresses are scarce. */
+/* Each use of a part can be as large as the host's memory, less where addresses are scarce. */
 static unsigned first_shift(void)
 {
-    const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    const uint64_t most = most_addresses() / 4 < ADDRESSES ? most_addresses() / 4 : ADDRESSES;
+    const uint64_t wanted = 4 * (rt_host_bytes() + RT_NODE_PIECES);
+    const uint64_t most = rt_most_addresses() / 4 < ADDRESSES ? rt_most_addresses() / 4 : ADDRESSES;
     unsigned shift = SHIFT_LEAST;
-    while (((uint64_t)1 << shift) < memory && total_bytes(shift + 1) <= most)
+    while (((uint64_t)1 << shift) < wanted && total_bytes(shift + 1) <= most)
         shift++;
     return shift;
 }
@@ -95,7 +87,7 @@ static int reserve(notice_t *notice)
     while (vbn_mem_reserve(rt.context, total_bytes(shift), &rt_node.mem) != VBN_OK)
         if (--shift < SHIFT_LEAST)
             return rt_fail("%zu bytes of addresses: %s%s", total_bytes(SHIFT_LEAST), vbn_error_text(),
-                           most_addresses() == UINT64_MAX ? "" : "; raise ulimit -v");
+                           rt_most_addresses() == UINT64_MAX ? "" : "; raise ulimit -v");
     if (vbn_key_export(rt_node.mem, 0, RT_NODE_CONTROL, VBN_ACCESS_READ | VBN_ACCESS_WRITE, notice->key, &length) !=
         VBN_OK)
         return rt_fail("%s", vbn_error_text());

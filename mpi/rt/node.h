@@ -4,9 +4,14 @@
  * only sends messages never pays for it.
  *
  *     base  control of rank 0, of rank 1, ...      RT_NODE_CONTROL bytes each: what collectives exchange
- *     parts part of rank 0, of rank 1, ...         2^shift bytes each, at least the host's memory where that is possible
+ *     parts part of rank 0, of rank 1, ...         2^shift bytes each
  *
- * The first bytes of a part are for larger data of collectives (grp/node_pieces.c).
+ * A part, in quarters, each as large as the host's memory where addresses suffice:
+ *     0            RT_NODE_PIECES: larger data of collectives (grp/node_pieces.c)
+ *       behind it  MPI_Alloc_mem and windows (memory.h)
+ *     1            OpenSHMEM: page and static data of a PE (shmem/src/arena.c)
+ *     2, 3         its symmetric heap
+ *
  * An address of any rank's part is parts + index * 2^shift + offset. Nothing exists before it is committed. Others' parts
  * are not in a core dump.
  */
@@ -17,6 +22,7 @@
 #include <stdint.h>
 
 #define RT_NODE_CONTROL (2u << 20)
+#define RT_NODE_PIECES (4u << 20)
 
 typedef enum rt_node_state {
     RT_NODE_UNKNOWN, /* not asked for yet */
@@ -55,6 +61,12 @@ int rt_node_commit(const void *at, size_t length);
 static inline unsigned char *rt_node_control(int index)
 {
     return rt_node.base + (size_t)index * RT_NODE_CONTROL;
+}
+
+/* Bytes of a quarter of a part. */
+static inline size_t rt_node_quarter(void)
+{
+    return (size_t)1 << (rt_node.shift - 2);
 }
 
 /* Makes a rank look again that sleeps for something in node memory. */

@@ -20,20 +20,20 @@ static int too_large(size_t most)
 
 static int use_node(void)
 {
-    const size_t part = (size_t)1 << rt_node.shift;
+    const size_t quarter = rt_node_quarter();
     shm.shift = rt_node.shift;
     shm.index = (unsigned)rt_node.index;
     shm.on_node = rt_node.count;
     shm.part = (uintptr_t)rt_node.parts + ((size_t)rt_node.index << rt_node.shift);
-    shm.page_at = part / 4;
+    shm.page_at = quarter;
     shm.statics_at = shm.page_at + PAGE_BYTES;
-    shm.heap_at = part / 2;
+    shm.heap_at = 2 * quarter;
     shm.mem = rt_node.mem;
     shm.mem_at = shm.part - (uintptr_t)rt_node.base;
-    if (shm.limit > part / 2)
-        return too_large(part / 2);
-    if (shm.statics_length > part / 4 - PAGE_BYTES)
-        return rt_fail("static data of %zu bytes does not fit into %zu; raise ulimit -v", shm.statics_length, part / 4);
+    if (shm.limit > 2 * quarter)
+        return too_large(2 * quarter);
+    if (shm.statics_length > quarter - PAGE_BYTES)
+        return rt_fail("static data of %zu bytes does not fit into %zu; raise ulimit -v", shm.statics_length, quarter);
     return 0;
 }
 
