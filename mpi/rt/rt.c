@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "rt/keeper.h"
+#include "rt/memory.h"
 #include "rt/node.h"
 
 #define ALONE "vbn-s" /* a key of the launcher's space: a rank has called rt_acquire_alone */
@@ -147,8 +148,11 @@ static void close_core(void)
 {
     if (rt.worker != NULL)
         vbn_worker_destroy(rt.worker);
+    const int stays = rt_memory_close(); /* the program's memory outlives the runtime */
+    if ((stays & RT_MEMORY_NODE) != 0)
+        rt_node.mem = NULL;
     rt_node_close();
-    if (rt.context != NULL)
+    if (rt.context != NULL && (stays & RT_MEMORY_CONTEXT) == 0)
         (void)vbn_close(rt.context);
     rt.worker = NULL;
     rt.context = NULL;

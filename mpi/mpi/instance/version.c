@@ -11,8 +11,9 @@
 #include "err/err.h"
 #include "info/info.h"
 #include "mpi_impl.h"
+#include "rt/memory.h"
+#include "rt/rt.h"
 
-#define LEAST_ALIGNMENT 64         /* of memory that the program asks for, in bytes */
 #define MOST_ALIGNMENT (1LL << 40) /* that a hint may ask for */
 
 int mpi_Get_version(int *version, int *subversion)
@@ -68,7 +69,7 @@ static size_t alignment_of(MPI_Info info)
     const char *value = obj_is(info, OBJ_INFO) ? info_value((const mpi_info_t *)info, "mpi_minimum_memory_alignment")
                                                : NULL;
     const long long wanted = value == NULL ? 0 : strtoll(value, NULL, 10);
-    long long alignment = LEAST_ALIGNMENT;
+    long long alignment = RT_MEMORY_LINE;
     while (wanted <= MOST_ALIGNMENT && alignment < wanted)
         alignment *= 2;
     return (size_t)alignment;
@@ -77,19 +78,18 @@ static size_t alignment_of(MPI_Info info)
 /* baseptr is the address of the user's pointer. */
 int mpi_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
 {
-    void *memory;
+    void *memory = NULL;
     if (size < 0)
         return err_set(MPI_ERR_SIZE, "size is %ld, which is negative", (long)size);
     if (info != MPI_INFO_NULL && info != MPI_INFO_ENV && !obj_is(info, OBJ_INFO))
         return err_set(MPI_ERR_INFO, "info is not an info object (it was freed)");
-    if (posix_memalign(&memory, alignment_of(info), size > 0 ? (size_t)size : 1) != 0)
-        return err_set(MPI_ERR_NO_MEM, "no memory left for %ld bytes", (long)size);
+    if (rt_memory_alloc((size_t)size, alignment_of(info), &memory) != 0)
+        return err_set(MPI_ERR_NO_MEM, "%s", rt.error);
     memcpy(baseptr, &memory, sizeof(memory));
     return MPI_SUCCESS;
 }
 
 int mpi_Free_mem(void *base)
 {
-    free(base);
-    return MPI_SUCCESS;
+    return base == NULL || rt_memory_free(base) == 0 ? MPI_SUCCESS : err_set(MPI_ERR_BASE, "%s", rt.error);
 }

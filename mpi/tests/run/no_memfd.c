@@ -28,6 +28,7 @@ static void refuse(void)
 int main(int argc, char **argv)
 {
     int sum;
+    void *memory = NULL;
     refuse();
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -37,6 +38,9 @@ int main(int argc, char **argv)
         CHECK(sum == size * (size - 1) / 2);
         MPI_Barrier(MPI_COMM_WORLD);
     }
+    CHECK(MPI_Alloc_mem(100000, MPI_INFO_NULL, &memory) == MPI_SUCCESS); /* ordinary memory */
+    memset(memory, 1, 100000);
+    CHECK(MPI_Free_mem(memory) == MPI_SUCCESS);
     MPI_Finalize();
     return 0;
 }
