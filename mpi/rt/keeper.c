@@ -159,9 +159,9 @@ static void serve(void)
     }
 }
 
-void rt_keeper_serve(int serves)
+void rt_keeper_serve(int change)
 {
-    atomic_store_explicit(&keeper.serves, serves, memory_order_relaxed);
+    atomic_fetch_add_explicit(&keeper.serves, change, memory_order_relaxed);
     pthread_mutex_lock(&keeper.mutex);
     pthread_cond_signal(&keeper.stopped);
     pthread_mutex_unlock(&keeper.mutex);

@@ -201,9 +201,9 @@ static inline unsigned rt_progress(void)
     return events;
 }
 
-/* 1: ranks of other nodes reach this one's memory at any time, so the keeper looks each millisecond, and sleeps on the
- * worker's event fd while the program computes. 0: no longer. */
-void rt_keeper_serve(int serves);
+/* +1 and -1, around the time in which others reach this rank's memory at any moment: the keeper looks each millisecond, and
+ * sleeps on the worker's event fd while the program computes. */
+void rt_keeper_serve(int change);
 
 /* One look at the network by a call that does not wait. When there was nothing, a rank that shares its processor lets others
  * run, and with MPI_THREAD_MULTIPLE threads that want in have been in afterwards. */

@@ -198,7 +198,8 @@ void shm_finalize(const char *function)
         rt_leave();
         return;
     }
-    rt_keeper_serve(0);
+    if (shm.on_node < shm.pes)
+        rt_keeper_serve(-1);
     shm_statics_unmap();
     shm_contexts_close();
     shm_teams_close();
