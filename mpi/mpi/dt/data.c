@@ -120,7 +120,7 @@ static dt_node_t whole_of(const dt_data_t *data)
     return (dt_node_t){.shape = DT_LOOP, .count = data->count, .stride = (MPI_Aint)data->type->extent, .child = node};
 }
 
-static void move(const dt_data_t *data, size_t from, size_t length, dt_sink_t *sink)
+void dt_walk(const dt_data_t *data, size_t from, size_t length, dt_sink_t *sink)
 {
     const dt_node_t whole = whole_of(data);
     dt_node_walk(&whole, (uintptr_t)data->base, from, from + length, sink);
@@ -134,7 +134,7 @@ void dt_pack(const dt_data_t *data, size_t from, void *packed, size_t length)
     if (data->type == NULL)
         memcpy(packed, (const char *)data->base + from, length);
     else
-        move(data, from, length, &packer.sink);
+        dt_walk(data, from, length, &packer.sink);
 }
 
 void dt_unpack(const dt_data_t *data, size_t from, const void *packed, size_t length)
@@ -145,7 +145,7 @@ void dt_unpack(const dt_data_t *data, size_t from, const void *packed, size_t le
     if (data->type == NULL)
         memcpy((char *)data->base + from, packed, length);
     else
-        move(data, from, length, &packer.sink);
+        dt_walk(data, from, length, &packer.sink);
 }
 
 /* Whether all elements are one piece of memory. */
@@ -223,7 +223,7 @@ const struct iovec *dt_io_begin(dt_io_t *io, const dt_data_t *data, size_t *coun
     io->data = *data;
     if (!__builtin_mul_overflow(data->count, data->type->node->pieces, &pieces) && pieces <= DT_LIST_MOST) {
         lister_t lister = {.sink = {.take = list_runs, .take_list = list_list}, .list = io->list};
-        move(data, 0, data->bytes, &lister.sink);
+        dt_walk(data, 0, data->bytes, &lister.sink);
         *count_p = lister.count;
         return io->list;
     }

@@ -35,6 +35,9 @@ int dt_describe(dt_data_t *data, const void *buffer, MPI_Count count, MPI_Dataty
 void dt_pack(const dt_data_t *data, size_t from, void *packed, size_t length);
 void dt_unpack(const dt_data_t *data, size_t from, const void *packed, size_t length);
 
+/* Tells the sink of bytes [from, from + length) of the packed form, of data that has a type. */
+void dt_walk(const dt_data_t *data, size_t from, size_t length, dt_sink_t *sink);
+
 /* Up to so many pieces go to the core as a list, more by callbacks. */
 #define DT_LIST_MOST 16
 
