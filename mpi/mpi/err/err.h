@@ -36,6 +36,8 @@ void err_on(MPI_Comm comm);
 int err_raise(MPI_Comm comm, const char *function, int code) __attribute__((cold));
 /* Calls the error handler of the session, else as err_raise. */
 int err_raise_session(MPI_Session session, const char *function, int code) __attribute__((cold));
+/* Calls the error handler of the window, else as err_raise. */
+int err_raise_win(MPI_Win win, const char *function, int code) __attribute__((cold));
 /* Calls this error handler, of an object that the call would have made; when it is none, as err_raise. */
 int err_raise_by(MPI_Errhandler handler, const char *function, int code) __attribute__((cold));
 /* Calls the error handler of MPI_FILE_NULL, which functions without a file use; usually it returns. */

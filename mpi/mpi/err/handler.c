@@ -12,7 +12,20 @@ obj_t err_files = {.kind = OBJ_FILE, .refs = 1, .handler = MPI_ERRORS_RETURN};
 
 static obj_kind_t kind_of(const err_handler_t *handler)
 {
-    return handler->comm != NULL ? OBJ_COMM : handler->file != NULL ? OBJ_FILE : OBJ_SESSION;
+    return handler->comm != NULL   ? OBJ_COMM
+           : handler->file != NULL ? OBJ_FILE
+           : handler->win != NULL  ? OBJ_WIN
+                                   : OBJ_SESSION;
+}
+
+static const char *objects_of(obj_kind_t kind)
+{
+    switch (kind) {
+    case OBJ_COMM: return "communicators";
+    case OBJ_FILE: return "files";
+    case OBJ_WIN: return "windows";
+    default: return "sessions";
+    }
 }
 
 int err_handler_check(MPI_Errhandler handler, obj_kind_t kind)
@@ -24,10 +37,7 @@ int err_handler_check(MPI_Errhandler handler, obj_kind_t kind)
     const obj_kind_t made = kind_of((const err_handler_t *)handler);
     if (kind == OBJ_DEAD || kind == made)
         return MPI_SUCCESS;
-    return err_set(MPI_ERR_ERRHANDLER, "errhandler is one for %s",
-                   made == OBJ_COMM   ? "communicators"
-                   : made == OBJ_FILE ? "files"
-                                      : "sessions");
+    return err_set(MPI_ERR_ERRHANDLER, "errhandler is one for %s", objects_of(made));
 }
 
 static void keep(MPI_Errhandler handler)
@@ -92,7 +102,7 @@ int err_handler_get(const obj_t *object, MPI_Errhandler *handler)
 
 static int make(const err_handler_t *functions, MPI_Errhandler *errhandler)
 {
-    if (functions->comm == NULL && functions->session == NULL && functions->file == NULL)
+    if (functions->comm == NULL && functions->session == NULL && functions->file == NULL && functions->win == NULL)
         return err_set(MPI_ERR_ARG, "the function of the error handler is NULL");
     err_handler_t *handler = calloc(1, sizeof(*handler));
     if (handler == NULL)
@@ -117,6 +127,11 @@ int mpi_Session_create_errhandler(MPI_Session_errhandler_function *session_errha
 int mpi_File_create_errhandler(MPI_File_errhandler_function *file_errhandler_fn, MPI_Errhandler *errhandler)
 {
     return make(&(err_handler_t){.file = file_errhandler_fn}, errhandler);
+}
+
+int mpi_Win_create_errhandler(MPI_Win_errhandler_function *win_errhandler_fn, MPI_Errhandler *errhandler)
+{
+    return make(&(err_handler_t){.win = win_errhandler_fn}, errhandler);
 }
 
 /* Under obj_lock, as its entry point does it. */

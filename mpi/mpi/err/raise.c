@@ -54,11 +54,12 @@ static void print_fatal(MPI_Errhandler handler, const char *function, int code)
            handler == MPI_ERRORS_ABORT ? "MPI_ERRORS_ABORT" : "MPI_ERRORS_ARE_FATAL");
 }
 
-/* What the handler is called for: one of the three. */
+/* What the handler is called for: one of them. */
 typedef struct shown {
     MPI_Comm comm;
     MPI_Session session;
     MPI_File file;
+    MPI_Win win;
 } shown_t;
 
 /* A function of the program may call MPI, wait for other threads, or leave by longjmp() or an exception: the caller holds no
@@ -74,6 +75,8 @@ static int handle(const MPI_Errhandler *place, shown_t shown, const char *functi
             made.session(&shown.session, &code);
         else if (made.file != NULL)
             made.file(&shown.file, &code);
+        else if (made.win != NULL)
+            made.win(&shown.win, &code);
         else
             made.comm(&shown.comm, &code);
         return code;
@@ -123,6 +126,12 @@ int err_raise_session(MPI_Session session, const char *function, int code)
                : err_raise(MPI_COMM_NULL, function, code);
 }
 
+int err_raise_win(MPI_Win win, const char *function, int code)
+{
+    return obj_is(win, OBJ_WIN) ? handle(&((const obj_t *)win)->handler, (shown_t){.win = win}, function, code)
+                                : err_raise(MPI_COMM_NULL, function, code);
+}
+
 int err_raise_file(const char *function, int code)
 {
     return handle(&err_files.handler, (shown_t){.file = MPI_FILE_NULL}, function, code);
@@ -130,10 +139,10 @@ int err_raise_file(const char *function, int code)
 
 int err_raise_by(MPI_Errhandler handler, const char *function, int code)
 {
-    return err_handler_check(handler, OBJ_DEAD) == MPI_SUCCESS
-               ? handle(&handler, (shown_t){.comm = MPI_COMM_NULL, .session = MPI_SESSION_NULL, .file = MPI_FILE_NULL},
-                        function, code)
-               : err_raise(MPI_COMM_NULL, function, code);
+    const shown_t nothing = {
+        .comm = MPI_COMM_NULL, .session = MPI_SESSION_NULL, .file = MPI_FILE_NULL, .win = MPI_WIN_NULL};
+    return err_handler_check(handler, OBJ_DEAD) == MPI_SUCCESS ? handle(&handler, nothing, function, code)
+                                                               : err_raise(MPI_COMM_NULL, function, code);
 }
 
 /* Under obj_lock, as the entry points do it; and the next one. */

@@ -20,13 +20,14 @@ typedef enum obj_kind {
     OBJ_INFO = 0x494e464f,
     OBJ_DATATYPE = 0x54595045,
     OBJ_SESSION = 0x53455353,
-    OBJ_FILE = 0x46494c45
+    OBJ_FILE = 0x46494c45,
+    OBJ_WIN = 0x57494e44
 } obj_kind_t;
 
 typedef struct obj {
     uint32_t kind;
     int refs;
-    MPI_Errhandler handler; /* of communicators and sessions, later windows and files */
+    MPI_Errhandler handler; /* of communicators, sessions and windows, later files */
     int number;             /* for Fortran: obj_to_int; 0: nobody has asked */
 } obj_t;
 
