@@ -29,7 +29,7 @@ UNLOCKED = {"Abi_get_info", "Abi_get_version", "Abort", "Comm_call_errhandler", 
             "Session_create_errhandler", "Session_finalize", "Session_init", "Status_get_error", "Status_get_source",
             "Status_get_tag", "Status_set_cancelled", "Status_set_elements", "Status_set_elements_x", "Status_set_error",
             "Status_set_source", "Status_set_tag", "Test_cancelled", "Type_get_extent", "Type_get_extent_x", "Type_size",
-            "Type_size_x"}
+            "Type_size_x", "Win_call_errhandler"}
 # Always thread-safe, also below MPI_THREAD_MULTIPLE, before MPI_Init and after MPI_Finalize (MPI 5.0, 11.4.1), where the gate of
 # the runtime is for one thread: they take the lock of small objects instead (mpi/obj/lock.c).
 ALWAYS = {"Abi_get_fortran_booleans", "Abi_get_fortran_info", "Abi_set_fortran_booleans", "Abi_set_fortran_info",
@@ -67,21 +67,23 @@ def check_of_groups(function, comm, inter):
 
 
 def checks(function, inter, large):
-    """C expressions, each MPI_SUCCESS or an error class, in the order of the parameters; communicators come first."""
-    comm = first(function, "COMM")
+    """C expressions, each MPI_SUCCESS or an error class, in the order of the parameters; communicators and windows come first."""
+    comm, win = first(function, "COMM"), first(function, "WIN")
     result = [] if function.early else ["check_ready()"]
-    ordered = sorted(function.parameters, key=lambda parameter: parameter.check != "comm")
+    ordered = sorted(function.parameters, key=lambda parameter: parameter.check not in ("comm", "win"))
     for parameter in ordered:
         check = parameter.check
         if (parameter.large if large else parameter.small) is None: # this form has no such argument
             continue
+        if check == "rank" and comm is None and win is not None:
+            check = "target"
         if not check or (check in ("rank", "source", "root") and comm is None):
             continue
         if check in ("count", "datatype") and function.chapter == "coll":
             continue  # not significant at every rank: the collective looks at what it uses
         if check == "array" and parameter.rule in ("", *LENGTHS):
             continue  # how long it is depends on the communicator, or on what other arrays say
-        context = f"{comm}, " if check in ("rank", "source", "root") else ""
+        context = f"{win}, " if check == "target" else f"{comm}, " if check in ("rank", "source", "root") else ""
         length = f"{parameter.rule}, " if check == "array" else ""
         result.append(f'check_{check}({context}{parameter.name}, {length}"{parameter.name}")')
         if parameter.name == comm:
@@ -123,6 +125,10 @@ class Call:
             self.before.append(f"    MPI_Count {name}_w = {start};")
             self.arguments.append(f"&{name}_w")
             self.after.append(f"        *{name} = entry_narrow({name}_w);")
+        elif parameter.kind == "DISP_UNIT_OUT":
+            self.before.append(f"    MPI_Aint {name}_w = 0;")
+            self.arguments.append(f"&{name}_w")
+            self.after.append(f"        *{name} = entry_narrow({name}_w);")
         else:  # types of equal size: MPI_Aint and MPI_Count
             target = parameter.large.replace(name, "").replace("[]", "*").strip()
             self.arguments.append(f"({target}){name}")
@@ -149,10 +155,13 @@ def call_of(function, suffix, arguments, comm, inter):
 def raise_of(function, comm, name):
     """What an error does: the handler of the object that the call is about, or of the one that it should have made."""
     session, handler = first(function, "SESSION"), first(function, "ERRHANDLER")
+    win, ending = first(function, "WIN"), first(function, "WIN_INOUT")
     if function.chapter == "tool":
         return "rc" # tools get codes, no handler is called
     if function.chapter == "io":
         return f'err_raise_file("MPI_{name}", rc)'
+    if win or ending:
+        return f'err_raise_win({win or f"{ending} == NULL ? MPI_WIN_NULL : *{ending}"}, "MPI_{name}", rc)'
     if comm is None and session:
         return f'err_raise_session({session}, "MPI_{name}", rc)'
     if comm is None and handler:

@@ -21,7 +21,7 @@ COMPONENTS = {"memcached-rdma": {"util": {"util"}, "store": {"util", "store"}, "
                                  "client": {"util", "proto", "store", "client", "verbena"}}}
 SHMEM_ABOVE = "grp" # mpi/shmem stands on these layers of mpi/
 MPI_LAYERS = ["pmi", "rt", "op", "grp", "obj", "err", "info", "attr", "dt", "group", "comm", "topo", "p2p", "coll",
-              "instance", "entry"]
+              "win", "instance", "entry"]
 WITHOUT_OBJECT = {"base/base64.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 

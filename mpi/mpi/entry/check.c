@@ -29,6 +29,11 @@ int check_bad_comm(MPI_Comm comm, const char *name)
     return err_set(MPI_ERR_COMM, "%s is not a communicator (MPI_COMM_NULL, or freed)", name);
 }
 
+int check_bad_win(const char *name)
+{
+    return err_set(MPI_ERR_WIN, "%s is not a window (MPI_WIN_NULL, or freed)", name);
+}
+
 int check_bad_count(MPI_Count count, const char *name)
 {
     return err_set(MPI_ERR_COUNT, "%s is %lld, which is negative", name, (long long)count);

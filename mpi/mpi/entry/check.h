@@ -11,6 +11,7 @@
 #include "dt/dt.h"
 #include "err/err.h"
 #include "rt/threads.h"
+#include "win/win.h"
 
 #define CHECK_LIKELY(condition) __builtin_expect(!!(condition), 1)
 
@@ -20,6 +21,7 @@ int check_bad_comm(MPI_Comm comm, const char *name);
 int check_bad_session(const char *name);
 int check_bad_count(MPI_Count count, const char *name);
 int check_bad_datatype(MPI_Datatype type, const char *name);
+int check_bad_win(const char *name);
 int check_bad_rank(int class, int rank, int size, const char *name);
 int check_bad_tag(int tag, const char *name);
 int check_bad_op(const char *name);
@@ -43,6 +45,25 @@ static inline int check_comm(MPI_Comm comm, const char *name)
 static inline int check_session(MPI_Session session, const char *name)
 {
     return CHECK_LIKELY(session_of(session) != NULL) ? MPI_SUCCESS : check_bad_session(name);
+}
+
+static inline int check_win(MPI_Win win, const char *name)
+{
+    return CHECK_LIKELY(win_of(win) != NULL) ? MPI_SUCCESS : check_bad_win(name);
+}
+
+static inline int check_win_or_null(MPI_Win win, const char *name)
+{
+    return win == MPI_WIN_NULL ? MPI_SUCCESS : check_win(win, name);
+}
+
+/* win was checked before. */
+static inline int check_target(MPI_Win win, int rank, const char *name)
+{
+    const int size = win_of(win)->comm->ranks->size;
+    return CHECK_LIKELY((unsigned)rank < (unsigned)size) || rank == MPI_PROC_NULL
+               ? MPI_SUCCESS
+               : check_bad_rank(MPI_ERR_RANK, rank, size, name);
 }
 
 static inline int check_comm_or_null(MPI_Comm comm, const char *name)

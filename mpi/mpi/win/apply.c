@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * apply.c - the accumulate family at the target. Elements travel packed: a pair without the gap between its numbers. Numbers that
+ * threads of the target read at the same time are stored as one word each.
+ */
+#include "win/apply.h"
+
+#include <sched.h>
+#include <string.h>
+
+#include "dt/data.h"
+#include "op/op.h"
+
+#define LOOKS 256       /* at a word that another process holds, before others may run */
+#define ELEMENT_MOST 64 /* bytes; long double _Complex has 32 */
+
+typedef struct job {
+    const win_header_t *header;
+    const dt_type_t *basic;
+    op_kernel_t kernel; /* NULL: REPLACE, NO_OP, compare and swap */
+    MPI_Op op;
+    unsigned char *first;
+    const unsigned char *data;
+} job_t;
+
+static int is_predefined(uint8_t op)
+{
+    return op > OP_FIRST && op < OP_FIRST + OP_NAMED;
+}
+
+int win_op_takes(MPI_Op op, const dt_type_t *basic)
+{
+    return op == MPI_REPLACE || op == MPI_NO_OP ||
+           (is_predefined((uint8_t)(uintptr_t)op) && op_find(op, dt_handle(basic)) != NULL);
+}
+
+/* Bytes of data that travel for an element. */
+static size_t carried(const win_header_t *header, size_t size)
+{
+    return header->kind == WIN_CAS ? 2 * size : (MPI_Op)(uintptr_t)header->op == MPI_NO_OP ? 0 : size;
+}
+
+static int check(const win_header_t *header, size_t length, const dt_type_t **basic_p)
+{
+    const dt_type_t *basic = header->basic < DT_FIRST || header->basic >= DT_FIRST + DT_NAMED
+                                 ? NULL
+                                 : dt_find((MPI_Datatype)(uintptr_t)header->basic);
+    if (basic == NULL || basic->size == 0 || basic->extent > ELEMENT_MOST || header->count == 0 ||
+        header->count > WIN_DATA_MOST / basic->size || (header->kind == WIN_CAS && header->count != 1))
+        return MPI_ERR_TYPE;
+    if (header->kind != WIN_CAS && !win_op_takes((MPI_Op)(uintptr_t)header->op, basic))
+        return MPI_ERR_OP;
+    *basic_p = basic;
+    return length == header->count * carried(header, basic->size) ? MPI_SUCCESS : MPI_ERR_COUNT;
+}
+
+static int is_attached(const win_memory_t *memory, uintptr_t low, size_t length)
+{
+    for (const win_region_t *region = memory->regions; region != NULL; region = region->next)
+        if (low >= region->start && low - region->start <= region->length &&
+            length <= region->length - (low - region->start))
+            return 1;
+    return 0;
+}
+
+/* Where the first element is; NULL: some are outside. */
+static unsigned char *locate(const win_memory_t *memory, const win_header_t *header, const dt_type_t *basic)
+{
+    const size_t element = (size_t)basic->node->high;
+    int64_t last;
+    uint64_t low = header->at;
+    uint64_t high = header->at;
+    if (__builtin_mul_overflow(header->spacing, (int64_t)header->count - 1, &last))
+        return NULL;
+    if (last < 0 ? (uint64_t)-last > low : __builtin_add_overflow(high, (uint64_t)last, &high))
+        return NULL;
+    low -= last < 0 ? (uint64_t)-last : 0;
+    if (__builtin_add_overflow(high, element, &high))
+        return NULL;
+    if (memory->is_dynamic)
+        return is_attached(memory, low, high - low) ? (unsigned char *)(uintptr_t)header->at : NULL;
+    return high <= memory->size ? memory->base + header->at : NULL;
+}
+
+static unsigned char *element_at(const job_t *job, size_t i)
+{
+    return job->first + (ptrdiff_t)i * (ptrdiff_t)job->header->spacing;
+}
+
+/* At most what an element's buffer holds: check() has refused larger ones, which the compiler cannot see. */
+static size_t bounded(size_t bytes)
+{
+    return bytes < ELEMENT_MOST ? bytes : ELEMENT_MOST;
+}
+
+/* Between the window and a buffer of this process. */
+static void load(const job_t *job, size_t i, unsigned char *natural)
+{
+    vbn_copy_words(natural, element_at(job, i), bounded((size_t)job->basic->node->high), element_at(job, i));
+}
+
+static void store(const job_t *job, size_t i, const unsigned char *natural)
+{
+    if (job->basic->kind == DT_PAIR) { /* what lies in its gap is not touched */
+        unsigned char packed[ELEMENT_MOST];
+        const dt_data_t from = {
+            .base = (void *)(uintptr_t)natural, .type = (dt_type_t *)(uintptr_t)job->basic, .count = 1};
+        const dt_data_t to = {.base = element_at(job, i), .type = (dt_type_t *)(uintptr_t)job->basic, .count = 1};
+        dt_pack(&from, 0, packed, job->basic->size);
+        dt_unpack(&to, 0, packed, job->basic->size);
+        return;
+    }
+    vbn_copy_words(element_at(job, i), natural, bounded(job->basic->size), element_at(job, i));
+}
+
+/* Packed elements and those as they lie in memory differ for pairs. */
+static void expand(const job_t *job, const unsigned char *packed, unsigned char *natural)
+{
+    const dt_data_t data = {.base = natural, .type = (dt_type_t *)(uintptr_t)job->basic, .count = 1};
+    dt_unpack(&data, 0, packed, job->basic->size);
+}
+
+static void shrink(const job_t *job, unsigned char *natural, unsigned char *packed)
+{
+    const dt_data_t data = {.base = natural, .type = (dt_type_t *)(uintptr_t)job->basic, .count = 1};
+    dt_pack(&data, 0, packed, job->basic->size);
+}
+
+static void apply_one(const job_t *job, size_t i, unsigned char *before)
+{
+    _Alignas(16) unsigned char current[ELEMENT_MOST] = {0};
+    _Alignas(16) unsigned char given[ELEMENT_MOST] = {0};
+    const size_t size = job->basic->size;
+    load(job, i, current);
+    if (before != NULL)
+        shrink(job, current, before + i * size);
+    if (job->op == MPI_NO_OP)
+        return;
+    expand(job, job->data + i * size, given);
+    if (job->kernel == NULL) {
+        store(job, i, given);
+        return;
+    }
+    job->kernel(given, current, 1);
+    store(job, i, current);
+}
+
+/* Many numbers side by side, aligned as the kernels need them: in one call of the kernel. */
+static int apply_all(const job_t *job, unsigned char *before)
+{
+    _Alignas(16) unsigned char given[WIN_DATA_MOST];
+    const size_t bytes = job->header->count * job->basic->size;
+    if (job->kernel == NULL || job->basic->kind == DT_PAIR || job->header->count < 2 ||
+        job->header->spacing != (int64_t)job->basic->size || (uintptr_t)job->first % job->basic->align != 0)
+        return 0;
+    if (before != NULL)
+        memcpy(before, job->first, bytes);
+    memcpy(given, job->data, bytes);
+    job->kernel(given, job->first, job->header->count);
+    return 1;
+}
+
+static void compare_and_swap(const job_t *job, unsigned char *before)
+{
+    const size_t size = job->basic->size;
+    _Alignas(16) unsigned char current[ELEMENT_MOST] = {0};
+    load(job, 0, current);
+    memcpy(before, current, size);
+    if (memcmp(current, job->data + size, size) == 0)
+        store(job, 0, job->data);
+}
+
+/* Nobody holds it longer than WIN_DATA_MOST bytes take. */
+static void hold(_Atomic uint32_t *word)
+{
+    int looks = 0;
+    /* acquire: what the holder before has stored is seen */
+    while (atomic_exchange_explicit(word, 1, memory_order_acquire) != 0)
+        while (atomic_load_explicit(word, memory_order_relaxed) != 0)
+            if (++looks % LOOKS == 0)
+                (void)sched_yield(); /* the holder may wait for this processor */
+}
+
+static void change(const job_t *job, unsigned char *before)
+{
+    unsigned char *kept = job->header->kind == WIN_GET_ACC ? before : NULL;
+    if (job->header->kind == WIN_CAS)
+        compare_and_swap(job, before);
+    else if (!apply_all(job, kept))
+        for (size_t i = 0; i < job->header->count; i++)
+            apply_one(job, i, kept);
+}
+
+int win_apply(const win_memory_t *memory, const win_header_t *header, const void *data, size_t length,
+              unsigned char *before, size_t *before_length_p)
+{
+    job_t job = {.header = header, .op = (MPI_Op)(uintptr_t)header->op, .data = data};
+    const int rc = check(header, length, &job.basic);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    job.first = locate(memory, header, job.basic);
+    if (job.first == NULL)
+        return MPI_ERR_RMA_RANGE;
+    *before_length_p = header->kind == WIN_ACC ? 0 : header->count * job.basic->size;
+    if (header->kind != WIN_CAS && job.op != MPI_REPLACE && job.op != MPI_NO_OP)
+        job.kernel = op_find(job.op, dt_handle(job.basic));
+    if (memory->word != NULL)
+        hold(memory->word);
+    change(&job, before);
+    if (memory->word != NULL) /* release: pairs with the acquire of the next holder */
+        atomic_store_explicit(memory->word, 0, memory_order_release);
+    return MPI_SUCCESS;
+}

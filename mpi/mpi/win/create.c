@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * create.c - making and ending windows (MPI 5.0, 12.2). All of it is collective over the communicator.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "err/err.h"
+#include "err/handler.h"
+#include "info/info.h"
+#include "mpi_impl.h"
+#include "win/arrive.h"
+#include "win/attr.h"
+#include "win/epoch.h"
+#include "win/hints.h"
+#include "win/shared.h"
+#include "win/table.h"
+
+static void destroy(mpi_win_t *win)
+{
+    if (win->mem != NULL)
+        (void)vbn_mem_free(win->mem);
+    while (win->regions != NULL) {
+        win_region_t *next = win->regions->next;
+        free(win->regions);
+        win->regions = next;
+    }
+    win_targets_free(win);
+    rt_group_release(win->start);
+    rt_group_release(win->post);
+    win_shared_end(win->shared);
+    err_handler_release(win->obj.handler);
+    if (win->info != MPI_INFO_NULL)
+        info_destroy((mpi_info_t *)win->info);
+    if (win->comm != NULL)
+        comm_release(win->comm);
+    obj_end(&win->obj);
+    free(win);
+}
+
+/* Registered memory is reached by the core's put and get, on the same host by copies of the kernel: no rank frees the window while
+ * others still copy. */
+static int expose(mpi_win_t *win)
+{
+    if (win->flavour != MPI_WIN_FLAVOR_CREATE || win->size == 0)
+        return MPI_SUCCESS;
+    const vbn_status_t status = vbn_mem_register(rt.context, win->base, (size_t)win->size, WIN_ACCESS | VBN_ACCESS_COPY,
+                                                 &win->mem);
+    if (status == VBN_OK)
+        return MPI_SUCCESS;
+    win->mem = NULL;
+    return status == VBN_ERR_RANGE || status == VBN_ERR_ACCESS
+               ? err_set(MPI_ERR_BASE, "base: %lld bytes at %p: %s", (long long)win->size, win->base, vbn_error_text())
+               : err_core(status, "memory of the window", vbn_error_text());
+}
+
+static void set_up(mpi_win_t *win, int flavour, void *base, MPI_Aint size, MPI_Aint unit)
+{
+    win->obj.kind = OBJ_WIN;
+    win->obj.refs = 1;
+    win->obj.handler = MPI_ERRORS_ARE_FATAL;
+    win->flavour = flavour;
+    win->model = MPI_WIN_UNIFIED;
+    win->base = base;
+    win->size = size;
+    win->exposed = size < 0 ? 0 : (size_t)size;
+    win->unit = (int)unit;
+    win->waiters_end = &win->waiters;
+    win->info = MPI_INFO_NULL;
+}
+
+/* All ranks fail alike: a rank that fails says so to the others. */
+static void or_of(const grp_reduce_t *reduce, const void *in, void *inout, size_t count)
+{
+    (void)reduce, (void)count;
+    *(int *)inout |= *(const int *)in;
+}
+
+static int agree(mpi_comm_t *comm, int rc)
+{
+    const grp_reduce_t reduce = {.apply = or_of, .element = sizeof(int), .commutes = 1};
+    int failed = rc != MPI_SUCCESS;
+    const int status = grp_allreduce(&comm->grp, &failed, 1, &reduce);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (status < 0)
+        return err_core((vbn_status_t)status, "window", grp_error());
+    return failed ? err_set(MPI_ERR_OTHER, "another rank of comm could not make its part of the window") : MPI_SUCCESS;
+}
+
+static int own_comm(mpi_comm_t *parent, mpi_comm_t **comm_p)
+{
+    MPI_Comm made;
+    parent->ranks->refs++;
+    const int rc = comm_create(parent, &parent->grp, parent->ranks, &made);
+    if (rc == MPI_SUCCESS)
+        *comm_p = comm_of(made);
+    return rc;
+}
+
+static void drop(const mpi_win_t *draft)
+{
+    if (draft->mem != NULL)
+        (void)vbn_mem_free(draft->mem);
+    win_shared_end(draft->shared);
+}
+
+/* The agreement at its end also tells that every rank answers messages of the window. */
+static int make(mpi_win_t *draft, MPI_Info info, MPI_Comm comm, int rc, MPI_Win *win_p)
+{
+    mpi_win_t *win = malloc(sizeof(*win));
+    mpi_comm_t *own = NULL;
+    const int made = own_comm(comm_of(comm), &own);
+    *win_p = MPI_WIN_NULL;
+    if (made != MPI_SUCCESS) { /* alike at all ranks */
+        free(win);
+        drop(draft);
+        return rc != MPI_SUCCESS ? rc : made;
+    }
+    if (draft->flavour == MPI_WIN_FLAVOR_SHARED)
+        rc = win_share(draft, own, info, rc);
+    if (rc == MPI_SUCCESS && win == NULL)
+        rc = err_set(MPI_ERR_NO_MEM, "window: no memory left");
+    if (rc == MPI_SUCCESS) {
+        *win = *draft;
+        win->comm = own;
+        win->waiters_end = &win->waiters;
+        rc = win_messages_open();
+        rc = rc == MPI_SUCCESS ? win_hints_take(win, info) : rc;
+        rc = rc == MPI_SUCCESS ? expose(win) : rc;
+        win_enlist(win);
+    } else {
+        drop(draft);
+        free(win);
+        win = NULL;
+    }
+    rc = agree(own, rc);
+    if (rc == MPI_SUCCESS) {
+        *win_p = (MPI_Win)win;
+        return MPI_SUCCESS;
+    }
+    if (win == NULL) {
+        comm_release(own);
+        return rc;
+    }
+    win_strike_off(win);
+    destroy(win);
+    return rc;
+}
+
+static int check_size(MPI_Aint size, MPI_Aint unit)
+{
+    if (size < 0)
+        return err_set(MPI_ERR_SIZE, "size is %lld, which is negative", (long long)size);
+    if (unit <= 0 || unit > INT32_MAX)
+        return err_set(MPI_ERR_DISP, "disp_unit is %lld; units are 1 to %d bytes", (long long)unit, INT32_MAX);
+    return MPI_SUCCESS;
+}
+
+int mpi_Win_create(void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win)
+{
+    mpi_win_t draft = {0};
+    int rc = check_size(size, disp_unit);
+    if (rc == MPI_SUCCESS && base == NULL && size > 0)
+        rc = err_set(MPI_ERR_BASE, "base is NULL, but size is %lld", (long long)size);
+    set_up(&draft, MPI_WIN_FLAVOR_CREATE, base, size, disp_unit);
+    return make(&draft, info, comm, rc, win);
+}
+
+int mpi_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
+{
+    mpi_win_t draft = {0};
+    set_up(&draft, MPI_WIN_FLAVOR_DYNAMIC, NULL, 0, 1); /* MPI_BOTTOM, 0, 1: 12.2.4 */
+    return make(&draft, info, comm, MPI_SUCCESS, win);
+}
+
+#define LINE ((size_t)64) /* of the processor: the word of W4 shares none with data */
+
+static size_t data_of(MPI_Aint size)
+{
+    return ((size_t)size + LINE - 1) / LINE * LINE;
+}
+
+/* Memory that other processes of the host can map. The word of W4 lies behind the data, so that data begins with a page. */
+static int allocate(mpi_win_t *draft)
+{
+    if (draft->size == 0)
+        return MPI_SUCCESS;
+    if ((size_t)draft->size > SIZE_MAX - 2 * LINE)
+        return err_set(MPI_ERR_SIZE, "size %lld is more than an address space", (long long)draft->size);
+    const vbn_status_t status = vbn_mem_alloc(rt.context, data_of(draft->size) + LINE, VBN_BACKING_MEMFD, NULL,
+                                              &draft->mem);
+    if (status != VBN_OK) {
+        draft->mem = NULL;
+        return err_core(status, "memory of the window", vbn_error_text());
+    }
+    draft->base = vbn_mem_address(draft->mem);
+    draft->exposed = data_of(draft->size) + LINE;
+    draft->word = (_Atomic uint32_t *)(void *)((char *)draft->base + data_of(draft->size));
+    return MPI_SUCCESS;
+}
+
+int mpi_Win_allocate(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win)
+{
+    mpi_win_t draft = {0};
+    int rc = check_size(size, disp_unit);
+    if (rc == MPI_SUCCESS && baseptr == NULL)
+        rc = err_set(MPI_ERR_ARG, "baseptr is NULL");
+    set_up(&draft, MPI_WIN_FLAVOR_ALLOCATE, NULL, size, disp_unit);
+    rc = rc == MPI_SUCCESS ? allocate(&draft) : rc;
+    rc = make(&draft, info, comm, rc, win);
+    if (rc == MPI_SUCCESS)
+        memcpy(baseptr, &win_of(*win)->base, sizeof(void *));
+    return rc;
+}
+
+int mpi_Win_allocate_shared(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr,
+                            MPI_Win *win)
+{
+    mpi_win_t draft = {0};
+    int rc = check_size(size, disp_unit);
+    if (rc == MPI_SUCCESS && baseptr == NULL)
+        rc = err_set(MPI_ERR_ARG, "baseptr is NULL");
+    set_up(&draft, MPI_WIN_FLAVOR_SHARED, NULL, size, disp_unit);
+    rc = make(&draft, info, comm, rc, win);
+    if (rc == MPI_SUCCESS)
+        memcpy(baseptr, &win_of(*win)->base, sizeof(void *));
+    return rc;
+}
+
+/* Nobody accesses the window once all ranks are here: each has ended its calls. */
+int mpi_Win_free(MPI_Win *win)
+{
+    mpi_win_t *found = win_of(*win);
+    if (found == NULL)
+        return err_set(MPI_ERR_WIN, "win is not a window (MPI_WIN_NULL, or freed)");
+    int rc = win_epoch_check_free(found);
+    if (rc == MPI_SUCCESS)
+        rc = win_attr_delete_all(found);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    const int status = grp_barrier(&found->comm->grp);
+    if (status < 0)
+        return err_core((vbn_status_t)status, "MPI_Win_free", grp_error());
+    win_strike_off(found);
+    destroy(found);
+    *win = MPI_WIN_NULL;
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * grant.c - the lock of a rank's memory, which the rank itself keeps: requests are granted in the order in which they arrive,
+ * readers together.
+ */
+#include "win/grant.h"
+
+#include <stdlib.h>
+
+static void grant(mpi_win_t *win, const win_waiter_t *waiter)
+{
+    win_header_t header = {.kind = WIN_LOCK_ASK, .token = waiter->token};
+    win->held = waiter->lock;
+    win->holders++;
+    (void)win_say(win, waiter->rank, WIN_AM_ANSWER, &header, NULL, 0); /* the end of a lost rank ends the job */
+}
+
+static int is_free_for(const mpi_win_t *win, win_lock_t lock)
+{
+    return win->holders == 0 || (lock == WIN_SHARED && win->held == WIN_SHARED);
+}
+
+void win_lock_ask(mpi_win_t *win, int origin, const win_waiter_t *waiter)
+{
+    win_waiter_t asks = *waiter;
+    asks.rank = origin;
+    asks.lock = asks.lock == WIN_EXCLUSIVE ? WIN_EXCLUSIVE : WIN_SHARED;
+    if (win->waiters == NULL && is_free_for(win, asks.lock)) {
+        grant(win, &asks);
+        return;
+    }
+    win_waiter_t *kept = malloc(sizeof(*kept));
+    if (kept == NULL) {
+        win_header_t header = {.kind = WIN_LOCK_ASK, .token = asks.token, .error = MPI_ERR_NO_MEM};
+        (void)win_say(win, origin, WIN_AM_ANSWER, &header, NULL, 0);
+        return;
+    }
+    *kept = asks;
+    kept->next = NULL;
+    *win->waiters_end = kept;
+    win->waiters_end = &kept->next;
+}
+
+void win_unlock(mpi_win_t *win)
+{
+    if (win->holders > 0)
+        win->holders--;
+    while (win->waiters != NULL && is_free_for(win, win->waiters->lock)) {
+        win_waiter_t *first = win->waiters;
+        win->waiters = first->next;
+        if (win->waiters == NULL)
+            win->waiters_end = &win->waiters;
+        grant(win, first);
+        free(first);
+    }
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * grant.h - the lock of a rank's memory (MPI 5.0, 12.5.3), at the target.
+ */
+#ifndef VERBENA_MPI_WIN_GRANT_H
+#define VERBENA_MPI_WIN_GRANT_H
+
+#include "win/message.h"
+
+/* The origin asks for the lock; the answer to the waiter's token tells that the origin has it. */
+void win_lock_ask(mpi_win_t *win, int origin, const win_waiter_t *waiter);
+/* A rank gives its lock back. */
+void win_unlock(mpi_win_t *win);
+
+#endif

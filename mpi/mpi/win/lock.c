@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * lock.c - passive target synchronisation (MPI 5.0, 12.5.3): the calls.
+ */
+#include <string.h>
+
+#include "err/err.h"
+#include "info/info.h"
+#include "mpi_impl.h"
+#include "win/epoch.h"
+#include "win/flush.h"
+#include "win/message.h"
+#include "win/take.h"
+
+/* Its calls have ended, here and there. */
+static int give_back(mpi_win_t *win, int rank)
+{
+    win_target_t *target = win_target_known(win, rank);
+    win_header_t header = {.kind = WIN_UNLOCK};
+    const int checked = target->lock_checked;
+    const int flushed = win_flush(win, rank, 1);
+    target->lock = WIN_UNLOCKED;
+    const int rc = checked ? win_say(win, rank, WIN_AM_CALL, &header, NULL, 0) : MPI_SUCCESS;
+    return flushed != MPI_SUCCESS ? flushed : rc;
+}
+
+static int check_rank(const mpi_win_t *win, int rank)
+{
+    const int size = win->comm->ranks->size;
+    return rank >= 0 && rank < size
+               ? MPI_SUCCESS
+               : err_set(MPI_ERR_RANK, "rank is %d, but the ranks of the window are 0 to %d", rank, size - 1);
+}
+
+static int check_locks(const mpi_win_t *win)
+{
+    const char *value = info_value((const mpi_info_t *)win->info, "no_locks");
+    return value != NULL && strcmp(value, "true") == 0
+               ? err_set(MPI_ERR_RMA_SYNC, "the window was made with the hint no_locks=true")
+               : MPI_SUCCESS;
+}
+
+static int check_assert(int assert)
+{
+    return (assert & ~MPI_MODE_NOCHECK) == 0
+               ? MPI_SUCCESS
+               : err_set(MPI_ERR_ASSERT, "assert is 0x%x; locks know MPI_MODE_NOCHECK only", (unsigned)assert);
+}
+
+static int check_lock(mpi_win_t *win, int lock_type, int rank, int assert)
+{
+    if (lock_type != MPI_LOCK_SHARED && lock_type != MPI_LOCK_EXCLUSIVE)
+        return err_set(MPI_ERR_LOCKTYPE, "lock_type is %d, neither MPI_LOCK_SHARED nor MPI_LOCK_EXCLUSIVE", lock_type);
+    int rc = check_rank(win, rank);
+    rc = rc == MPI_SUCCESS ? check_assert(assert) : rc;
+    rc = rc == MPI_SUCCESS ? check_locks(win) : rc;
+    if (rc != MPI_SUCCESS)
+        return rc;
+    const win_target_t *target = win_target_known(win, rank);
+    if (win->epoch == WIN_LOCK)
+        return target == NULL || target->lock == WIN_UNLOCKED
+                   ? MPI_SUCCESS
+                   : err_set(MPI_ERR_RMA_SYNC, "rank %d is locked already", rank);
+    return win_epoch_check_begin(win, "a lock");
+}
+
+int mpi_Win_lock(int lock_type, int rank, int assert, MPI_Win win)
+{
+    mpi_win_t *found = win_of(win);
+    int rc = check_lock(found, lock_type, rank, assert);
+    win_target_t *target = rc == MPI_SUCCESS ? win_target(found, rank) : NULL;
+    if (target == NULL)
+        return rc != MPI_SUCCESS ? rc : MPI_ERR_NO_MEM;
+    const int asks = (assert &MPI_MODE_NOCHECK) == 0;
+    if (asks)
+        rc = win_lock_take(found, rank, (win_lock_t)lock_type);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    target->lock = (win_lock_t)lock_type;
+    target->lock_checked = asks;
+    found->epoch = WIN_LOCK;
+    found->locks++;
+    return MPI_SUCCESS;
+}
+
+int mpi_Win_unlock(int rank, MPI_Win win)
+{
+    mpi_win_t *found = win_of(win);
+    const int rc = check_rank(found, rank);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    const win_target_t *target = win_target_known(found, rank);
+    if (found->epoch != WIN_LOCK || target == NULL || target->lock == WIN_UNLOCKED)
+        return err_set(MPI_ERR_RMA_SYNC, "rank %d is not locked: MPI_Win_lock comes first", rank);
+    if (--found->locks == 0)
+        found->epoch = WIN_NO_EPOCH;
+    return give_back(found, rank);
+}
+
+int mpi_Win_lock_all(int assert, MPI_Win win)
+{
+    mpi_win_t *found = win_of(win);
+    int rc = check_assert(assert);
+    rc = rc == MPI_SUCCESS ? check_locks(found) : rc;
+    rc = rc == MPI_SUCCESS ? win_epoch_check_begin(found, "MPI_Win_lock_all") : rc;
+    if (rc != MPI_SUCCESS)
+        return rc;
+    found->nocheck = (assert &MPI_MODE_NOCHECK) != 0;
+    if (!found->nocheck)
+        rc = win_lock_promised(found, found->comm->ranks->rank);
+    if (rc == MPI_SUCCESS)
+        found->epoch = WIN_LOCK_ALL;
+    return rc;
+}
+
+int mpi_Win_unlock_all(MPI_Win win)
+{
+    mpi_win_t *found = win_of(win);
+    if (found->epoch != WIN_LOCK_ALL)
+        return err_set(MPI_ERR_RMA_SYNC, "the window is not locked by MPI_Win_lock_all");
+    int rc = win_flush_all(found, 1);
+    for (int rank = 0; rank < found->comm->ranks->size; rank++) {
+        const win_target_t *target = win_target_known(found, rank);
+        const int given = target == NULL || target->lock == WIN_UNLOCKED ? MPI_SUCCESS : give_back(found, rank);
+        rc = rc == MPI_SUCCESS ? given : rc;
+    }
+    found->epoch = WIN_NO_EPOCH;
+    return rc;
+}

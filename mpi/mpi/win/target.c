@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * target.c - what a rank knows of the others in a window. A description is asked for at the first access (W2).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "err/err.h"
+#include "win/answer.h"
+#include "win/key.h"
+#include "win/shared.h"
+
+win_target_t *win_target_known(const mpi_win_t *win, int rank)
+{
+    win_target_t *page = win->pages == NULL ? NULL : win->pages[rank / WIN_PAGE];
+    return page == NULL ? NULL : &page[rank % WIN_PAGE];
+}
+
+win_target_t *win_target(mpi_win_t *win, int rank)
+{
+    const size_t pages = ((size_t)win->comm->ranks->size + WIN_PAGE - 1) / WIN_PAGE;
+    if (win->pages == NULL)
+        win->pages = calloc(pages, sizeof(win_target_t *));
+    if (win->pages != NULL && win->pages[rank / WIN_PAGE] == NULL)
+        win->pages[rank / WIN_PAGE] = calloc(WIN_PAGE, sizeof(win_target_t));
+    win_target_t *target = win_target_known(win, rank);
+    if (target == NULL)
+        (void)err_set(MPI_ERR_NO_MEM, "targets of a window: no memory left");
+    return target;
+}
+
+void win_targets_free(mpi_win_t *win)
+{
+    const int size = win->comm == NULL ? 0 : win->comm->ranks->size;
+    for (int rank = 0; rank < size; rank++) {
+        const win_target_t *target = win_target_known(win, rank);
+        if (target != NULL && target->key != NULL)
+            vbn_key_release(target->key);
+    }
+    for (int rank = 0; win->pages != NULL && rank < size; rank += WIN_PAGE)
+        free(win->pages[rank / WIN_PAGE]);
+    free(win->pages);
+    win->pages = NULL;
+}
+
+int win_check_alive(const mpi_win_t *win, int rank, const char *what)
+{
+    const rt_process_t *process = rt_process_at(rt_group_world(win->comm->ranks, rank));
+    if (process == NULL || !process->lost)
+        return MPI_SUCCESS;
+    win_answers_fail(win, rank);
+    return err_set(MPI_ERR_PROC_ABORTED, "%s: rank %d of the window is lost: its process or its connection has ended",
+                   what, rank);
+}
+
+/* One description on its way. */
+typedef struct question {
+    win_answer_t answer;
+    int rc; /* of the answer; -1: not here yet */
+    win_description_t description;
+} question_t;
+
+static void described(win_answer_t *answer, int error, const void *data, size_t length)
+{
+    question_t *question = (question_t *)answer;
+    const size_t fixed = offsetof(win_description_t, key);
+    question->rc = error;
+    if (error != MPI_SUCCESS)
+        return;
+    if (length >= fixed && length <= sizeof(question->description))
+        memcpy(&question->description, data, length);
+    if (length < fixed || question->description.key_length != length - fixed)
+        question->rc = MPI_ERR_INTERN;
+}
+
+static int take_over(mpi_win_t *win, int rank, win_target_t *target, const question_t *question)
+{
+    const win_description_t *description = &question->description;
+    if (question->rc != MPI_SUCCESS)
+        return err_set(question->rc, "rank %d of the window did not describe its memory", rank);
+    vbn_peer_t *peer = rt_peer(rt_group_world(win->comm->ranks, rank)); /* R5 of rt.h */
+    if (peer == NULL)
+        return err_set(MPI_ERR_PROC_ABORTED, "memory of rank %d: %s", rank, rt.error);
+    const int rc = description->key_length > 0
+                       ? win_key_import(peer, description->key, description->key_length, &target->key)
+                       : MPI_SUCCESS;
+    if (rc != MPI_SUCCESS)
+        return rc;
+    target->near = target->key == NULL ? NULL : vbn_key_pointer(target->key);
+    if (target->near != NULL && description->word_at > 0)
+        target->word = (_Atomic uint32_t *)(void *)(target->near + description->word_at);
+    target->size = description->size;
+    target->unit = description->unit;
+    target->known = 1;
+    return MPI_SUCCESS;
+}
+
+/* A lost rank ends the question by win_check_alive, so that nobody writes to it afterwards. */
+static int ask(mpi_win_t *win, int rank, win_target_t *target)
+{
+    question_t question = {.answer = {.done = described, .win = win, .rank = rank}, .rc = -1};
+    win_header_t header = {.kind = WIN_ASK};
+    rt_wait_t wait = RT_WAIT;
+    header.token = win_answer_expect(&question.answer);
+    if (header.token == 0)
+        return err_set(MPI_ERR_NO_MEM, "question to rank %d: no memory left", rank);
+    int rc = win_say(win, rank, WIN_AM_CALL, &header, NULL, 0);
+    if (rc != MPI_SUCCESS) {
+        (void)win_answer_withdraw(header.token);
+        return rc;
+    }
+    while (question.rc < 0 && (rc = win_check_alive(win, rank, "first access")) == MPI_SUCCESS)
+        rt_wait_step(&wait);
+    return rc != MPI_SUCCESS ? rc : target->known ? MPI_SUCCESS : take_over(win, rank, target, &question);
+}
+
+int win_describe(mpi_win_t *win, int rank, win_target_t **target_p)
+{
+    win_target_t *target = win_target(win, rank);
+    *target_p = target;
+    if (target == NULL)
+        return MPI_ERR_NO_MEM;
+    if (target->known)
+        return MPI_SUCCESS;
+    if (win->shared != NULL) {
+        win_shared_describe(win, rank, target);
+        return MPI_SUCCESS;
+    }
+    if (rank == win->comm->ranks->rank && win->flavour != MPI_WIN_FLAVOR_DYNAMIC) {
+        target->size = (size_t)win->size;
+        target->unit = (size_t)win->unit;
+        target->near = win->base;
+        target->word = win->word;
+        target->known = 1;
+        return MPI_SUCCESS;
+    }
+    if (win->flavour ==
+        MPI_WIN_FLAVOR_DYNAMIC) { /* addresses of the target, of which it knows itself which are attached */
+        target->size = SIZE_MAX;
+        target->unit = 1;
+        target->known = 1;
+        return MPI_SUCCESS;
+    }
+    return ask(win, rank, target);
+}
