@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * win_locks.c - locks exclude, readers share, a loop on the own memory drives everything (12.5.3, 12.7.3). Trap 10.
+ * ranks: 1 2 4 tcp nodes
+ */
+#include "win.h"
+
+#define ROUNDS 30
+
+/* Read, add, write: lost updates show that two ranks were inside. */
+static void excludes(int kind)
+{
+    MPI_Aint origin[64];
+    int *mine;
+    MPI_Win win = win_make(kind, 2 * sizeof(int), 1, (void **)&mine, origin);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < ROUNDS; i++) {
+        int value[2];
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+        MPI_Get(value, 2, MPI_INT, 0, origin[0], 2, MPI_INT, win);
+        MPI_Win_flush(0, win);
+        CHECK(value[0] == value[1]);
+        value[0]++;
+        value[1]++;
+        MPI_Put(&value[0], 1, MPI_INT, 0, origin[0], 1, MPI_INT, win);
+        MPI_Put(&value[1], 1, MPI_INT, 0, origin[0] + 4, 1, MPI_INT, win);
+        MPI_Win_unlock(0, win);
+        MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+        MPI_Get(value, 2, MPI_INT, 0, origin[0], 2, MPI_INT, win);
+        MPI_Win_unlock(0, win);
+        CHECK(value[0] == value[1]);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        CHECK(mine[0] == ROUNDS * size);
+    win_end(kind, &win, mine);
+}
+
+/* Locks of several targets at a time, given back in another order; of all ranks, twice. */
+static void several(int kind)
+{
+    MPI_Aint origin[64];
+    int *mine;
+    const int one = 1;
+    MPI_Win win = win_make(kind, sizeof(int), 1, (void **)&mine, origin);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int target = 0; target < size; target++)
+        MPI_Win_lock(MPI_LOCK_SHARED, target, target % 2 ? MPI_MODE_NOCHECK : 0, win);
+    for (int target = 0; target < size; target++)
+        MPI_Accumulate(&one, 1, MPI_INT, target, origin[target], 1, MPI_INT, MPI_SUM, win);
+    for (int target = size - 1; target >= 0; target--)
+        MPI_Win_unlock(target, win);
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, win);
+    for (int target = 0; target < size; target++)
+        MPI_Accumulate(&one, 1, MPI_INT, target, origin[target], 1, MPI_INT, MPI_SUM, win);
+    MPI_Win_flush_local_all(win);
+    MPI_Win_unlock_all(win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(*mine == 2 * size);
+    win_end(kind, &win, mine);
+}
+
+/* Trap 10: rank 0 only looks at its own memory, by operations on itself. */
+static void loops_on_itself(int kind)
+{
+    MPI_Aint origin[64];
+    int *mine;
+    const int one = 1;
+    int seen = 0;
+    MPI_Win win = win_make(kind, sizeof(int), 1, (void **)&mine, origin);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, win);
+    if (rank > 0) {
+        MPI_Accumulate(&one, 1, MPI_INT, 0, origin[0], 1, MPI_INT, MPI_SUM, win);
+        MPI_Win_flush(0, win);
+    }
+    while (rank == 0 && seen < size - 1) {
+        MPI_Fetch_and_op(NULL, &seen, MPI_INT, 0, origin[0], MPI_NO_OP, win);
+        MPI_Win_flush_local(0, win);
+    }
+    MPI_Win_unlock_all(win);
+    win_end(kind, &win, mine);
+}
+
+static void test(void)
+{
+    const int shares = win_kinds_shared();
+    for (int kind = 0; kind < WIN_KINDS; kind++)
+        if (kind != 2 || shares) {
+            excludes(kind);
+            several(kind);
+            loops_on_itself(kind);
+        }
+}
