@@ -107,6 +107,11 @@ public class VerbenaShuffleManager extends SortShuffleManager implements SlabHol
         return current == null ? null : current.store();
     }
 
+    @Override
+    public final ShuffleFiles packedFiles() {
+        return resolver instanceof ShuffleFiles files && files.packing() != null ? files : null;
+    }
+
     /** now: a time of System.nanoTime. */
     final synchronized ShuffleEngine engine(long now) {
         SparkEnv env = SparkEnv.get();

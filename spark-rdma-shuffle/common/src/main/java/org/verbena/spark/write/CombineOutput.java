@@ -55,10 +55,8 @@ public final class CombineOutput implements ShuffleDataIO {
             return SparkEnv.get().shuffleManager() instanceof SlabHolder manager ? manager.slabs() : null;
         }
 
-        /** Files that are to be compressed although the shuffle is not; null where there are none. */
         private static ShuffleFiles packedFiles() {
-            return SparkEnv.get().shuffleManager().shuffleBlockResolver() instanceof ShuffleFiles files && files.packing() != null
-                ? files : null;
+            return SparkEnv.get().shuffleManager() instanceof SlabHolder manager ? manager.packedFiles() : null;
         }
 
         @Override
