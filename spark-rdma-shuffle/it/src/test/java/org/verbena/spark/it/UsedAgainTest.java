@@ -62,7 +62,7 @@ class UsedAgainTest {
     void withoutThePluginItIsSparksOwnShuffle() {
         SparkConf conf = used().remove("spark.plugins");
         try (Application application = new Application(conf)) {
-            assertTrue(SparkEnv.get().conf().get(DECLINED).contains("names it"), SparkEnv.get().conf().get(DECLINED));
+            assertTrue(SparkEnv.get().conf().get(DECLINED).contains("names Verbena"), SparkEnv.get().conf().get(DECLINED));
             assertEquals(10, application.pairs().groupByKey(4).count());
             assertNull(((VerbenaShuffleManager) SparkEnv.get().shuffleManager()).engine());
             assertFalse(SparkEnv.get().conf().contains("spark.shuffle.compress"));
