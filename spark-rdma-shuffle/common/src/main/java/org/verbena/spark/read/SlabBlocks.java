@@ -16,7 +16,9 @@ import org.verbena.spark.store.PackedFile;
 import org.verbena.spark.store.Packing;
 import org.verbena.spark.store.SlabStore;
 import scala.Option;
+import scala.collection.Iterator;
 import scala.collection.immutable.List;
+import scala.collection.immutable.List$;
 
 /** Shared by the shims' resolvers, whose superclass has another constructor in every Spark version. Thread safe. */
 public final class SlabBlocks {
@@ -111,17 +113,22 @@ public final class SlabBlocks {
      * What a decommissioned executor has to migrate.
      *
      * @param inFiles what Spark finds in its files
-     * @return the same with what is in slabs
+     * @return the same with map outputs in slabs, and without shuffles that Spark skips
      */
     public List<ShuffleBlockInfo> stored(List<ShuffleBlockInfo> inFiles) {
+        List<ShuffleBlockInfo> all = List$.MODULE$.empty();
+        for (Iterator<ShuffleBlockInfo> files = inFiles.iterator(); files.hasNext();) {
+            all = with(all, files.next());
+        }
         SlabStore store = store();
-        List<ShuffleBlockInfo> all = inFiles;
         for (MapOutput output : store == null ? java.util.List.<MapOutput>of() : store.live()) {
-            if (!skipped.contains(output.shuffleId())) {
-                all = all.$colon$colon(new ShuffleBlockInfo(output.shuffleId(), output.mapId()));
-            }
+            all = with(all, new ShuffleBlockInfo(output.shuffleId(), output.mapId()));
         }
         return all;
+    }
+
+    private List<ShuffleBlockInfo> with(List<ShuffleBlockInfo> others, ShuffleBlockInfo output) {
+        return skipped.contains(output.shuffleId()) ? others : others.$colon$colon(output);
     }
 
     /** Spark will not migrate this shuffle. */

@@ -12,6 +12,7 @@ import org.apache.spark.ui.SparkUI;
 import org.apache.spark.ui.WebUITab;
 import org.verbena.spark.compat.SparkShim;
 import org.verbena.spark.read.SlabAccess;
+import org.verbena.spark.resolver.SlabResolver;
 
 /** Loaded by name. */
 public class Shim35 implements SparkShim {
@@ -22,7 +23,7 @@ public class Shim35 implements SparkShim {
     @Override
     public IndexShuffleBlockResolver newResolver(SparkConf conf, IndexShuffleBlockResolver stock,
             Supplier<SlabAccess> engine) {
-        return new Resolver35(conf, stock, engine);
+        return new SlabResolver(conf, stock, engine);
     }
 
     @Override

@@ -10,6 +10,7 @@ import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.storage.BlockManagerId;
 import org.verbena.spark.compat.SparkShim;
 import org.verbena.spark.read.SlabAccess;
+import org.verbena.spark.resolver.SlabResolver;
 
 /** As 3.5, with the sequences of Scala 2.13. Loaded by name. */
 public final class Shim40 implements SparkShim {
@@ -20,7 +21,7 @@ public final class Shim40 implements SparkShim {
     @Override
     public IndexShuffleBlockResolver newResolver(SparkConf conf, IndexShuffleBlockResolver stock,
             Supplier<SlabAccess> engine) {
-        return new Resolver40(conf, stock, engine);
+        return new SlabResolver(conf, stock, engine);
     }
 
     @Override

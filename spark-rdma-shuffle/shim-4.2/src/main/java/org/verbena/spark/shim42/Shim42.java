@@ -12,6 +12,7 @@ import org.apache.spark.shuffle.checksum.RowBasedChecksum;
 import org.apache.spark.storage.BlockManagerId;
 import org.verbena.spark.compat.SparkShim;
 import org.verbena.spark.read.SlabAccess;
+import org.verbena.spark.resolver.SlabResolver;
 
 /** Loaded by name; the base of the 4.3 shim. */
 public class Shim42 implements SparkShim {
@@ -34,7 +35,7 @@ public class Shim42 implements SparkShim {
     @Override
     public IndexShuffleBlockResolver newResolver(SparkConf conf, IndexShuffleBlockResolver stock,
             Supplier<SlabAccess> engine) {
-        return new Resolver42(conf, stock, engine);
+        return new SlabResolver(conf, stock, engine);
     }
 
     @Override

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The block resolver of Spark 4.1 and later with slabs in front of the files.
-package org.verbena.spark.shim42;
+// Spark's block resolver with slabs in front of the files.
+package org.verbena.spark.resolver;
 
 import java.io.File;
 import java.util.function.Supplier;
@@ -18,15 +18,23 @@ import org.verbena.spark.store.ShuffleFiles;
 import scala.Option;
 import scala.Tuple2;
 import scala.collection.immutable.List;
-import scala.collection.immutable.Seq;
 
-/** Compiled once per shim: types of the super constructor and of getStoredShuffles depend on the version. Thread safe. */
-final class Resolver42 extends IndexShuffleBlockResolver implements ShuffleFiles {
+/**
+ * Compiled for each shim, and renamed to a package below the shim's: types of the super constructor and of getStoredShuffles depend
+ * on the version of Spark and of Scala. Thread safe.
+ */
+public final class SlabResolver extends IndexShuffleBlockResolver implements ShuffleFiles {
     private final SlabBlocks slabs;
     private final SparkConf conf;
     private final Packing packing;
 
-    Resolver42(SparkConf conf, IndexShuffleBlockResolver stock, Supplier<SlabAccess> engine) {
+    /**
+     * Makes the resolver of one shuffle manager.
+     *
+     * @param stock the resolver of Spark's own manager, whose table of stock map outputs is shared
+     * @param engine gives the executor's engine, or null while there is none
+     */
+    public SlabResolver(SparkConf conf, IndexShuffleBlockResolver stock, Supplier<SlabAccess> engine) {
         super(conf, null, stock.taskIdMapsForShuffle());
         this.conf = conf;
         this.packing = Packing.of(conf);
@@ -45,7 +53,7 @@ final class Resolver42 extends IndexShuffleBlockResolver implements ShuffleFiles
     }
 
     @Override
-    public Seq<ShuffleBlockInfo> getStoredShuffles() {
+    public List<ShuffleBlockInfo> getStoredShuffles() {
         return slabs.stored(super.getStoredShuffles().toList());
     }
 
@@ -55,10 +63,9 @@ final class Resolver42 extends IndexShuffleBlockResolver implements ShuffleFiles
         return super.getMigrationBlocks(info);
     }
 
-    @Override
+    /** Spark 4 calls it, in place of its own method; Spark 3.5 has none. */
     public void addShuffleToSkip(int shuffleId) {
         slabs.skip(shuffleId);
-        super.addShuffleToSkip(shuffleId);
     }
 
     @Override
