@@ -11,12 +11,15 @@
 #define WEIGHT_MAX 65535u
 #define MS_MAX 86400000u
 #define SERVERS_MAX 1024u
+#define SHOWN_MAX 100u /* bytes of a wrong value, so that the cure has space */
 
 static _Thread_local char error_text[256];
 
 static bool fail(const char **error_p, const char *what, const char *value, const char *cure)
 {
-    (void)snprintf(error_text, sizeof(error_text), "%s '%s': %s", what, value, cure);
+    bool cut = strlen(value) > SHOWN_MAX;
+    (void)snprintf(error_text, sizeof(error_text), "%s '%.*s%s': %s", what, (int)SHOWN_MAX, value, cut ? "..." : "",
+                   cure);
     *error_p = error_text;
     return false;
 }
@@ -100,7 +103,35 @@ static bool add_servers(vmc_t *mc, char *list, const char **error_p)
     return true;
 }
 
-static bool set_carrier(vmc_t *mc, const char *value, const char **error_p)
+/* ------------------------------------------------------------------- how options.def takes the values */
+
+static bool take_ms(const char *name, const char *value, uint64_t *ns_p, const char **error_p)
+{
+    unsigned ms;
+    if (!read_number(value, 1, MS_MAX, &ms))
+        return fail(error_p, name, value, "give milliseconds, from 1 to 86400000");
+    *ns_p = ms * NS_PER_MS;
+    return true;
+}
+
+static bool take_timeout(vmc_t *mc, const char *value, const char **error_p)
+{
+    return take_ms("timeout", value, &mc->timeout_ns, error_p);
+}
+
+static bool take_connect(vmc_t *mc, const char *value, const char **error_p)
+{
+    return take_ms("connect", value, &mc->connect_ns, error_p);
+}
+
+static bool take_key(vmc_t *mc, const char *value, const char **error_p)
+{
+    free(mc->key_file);
+    mc->key_file = strdup(value);
+    return mc->key_file != NULL || fail(error_p, "key", value, "no memory");
+}
+
+static bool take_carrier(vmc_t *mc, const char *value, const char **error_p)
 {
     static const char *const names[] = {"auto", "messages", "sockets"};
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -111,30 +142,50 @@ static bool set_carrier(vmc_t *mc, const char *value, const char **error_p)
     return fail(error_p, "carrier", value, "give auto, messages or sockets");
 }
 
+static bool take_onesided(vmc_t *mc, const char *value, const char **error_p)
+{
+    mc->onesided_off = strcmp(value, "off") == 0;
+    return mc->onesided_off || strcmp(value, "on") == 0 || fail(error_p, "onesided", value, "give on or off");
+}
+
+typedef struct option {
+    const char *name, *standard;
+    bool (*take)(vmc_t *mc, const char *value, const char **error_p);
+} option_t;
+
+static const option_t options[] = {
+#define CLIENT_OPTION(name, value, standard, take, help) {name, standard, take},
+#include "client/options.def"
+};
+#define OPTIONS (sizeof(options) / sizeof(options[0]))
+
+static bool unknown(const char *word, const char **error_p)
+{
+    char names[128] = "there are";
+    for (size_t i = 0; i < OPTIONS; i++) {
+        size_t used = strlen(names);
+        (void)snprintf(names + used, sizeof(names) - used, "%s %s", i == 0 ? "" : ",", options[i].name);
+    }
+    return fail(error_p, "option", word, names);
+}
+
 static bool set_option(vmc_t *mc, char *word, const char **error_p)
 {
     char *value = strchr(word, '=');
-    unsigned ms;
     if (value == NULL)
         return fail(error_p, "option", word, "give NAME=VALUE");
     *value++ = '\0';
-    if (strcmp(word, "carrier") == 0)
-        return set_carrier(mc, value, error_p);
-    if (strcmp(word, "onesided") == 0) {
-        mc->onesided_off = strcmp(value, "off") == 0;
-        return mc->onesided_off || strcmp(value, "on") == 0 || fail(error_p, "onesided", value, "give on or off");
-    }
-    if (strcmp(word, "key") == 0) {
-        free(mc->key_file);
-        mc->key_file = strdup(value);
-        return mc->key_file != NULL || fail(error_p, "key", value, "no memory");
-    }
-    bool connects = strcmp(word, "connect") == 0;
-    if (!connects && strcmp(word, "timeout") != 0)
-        return fail(error_p, "option", word, "there are timeout, connect, key, carrier and onesided");
-    if (!read_number(value, 1, MS_MAX, &ms))
-        return fail(error_p, word, value, "give milliseconds, from 1 to 86400000");
-    *(connects ? &mc->connect_ns : &mc->timeout_ns) = ms * NS_PER_MS;
+    for (size_t i = 0; i < OPTIONS; i++)
+        if (strcmp(options[i].name, word) == 0)
+            return options[i].take(mc, value, error_p);
+    return unknown(word, error_p);
+}
+
+static bool set_standards(vmc_t *mc, const char **error_p)
+{
+    for (size_t i = 0; i < OPTIONS; i++)
+        if (*options[i].standard != '\0' && !options[i].take(mc, options[i].standard, error_p))
+            return false;
     return true;
 }
 
@@ -143,11 +194,11 @@ bool config_read(vmc_t *mc, const char *text, const char **error_p)
     char *copy = strdup(text == NULL ? "" : text), *rest = NULL;
     if (copy == NULL)
         return fail(error_p, "config", "", "no memory");
-    char *options = strchr(copy, ';');
-    if (options != NULL)
-        *options++ = '\0';
-    bool right = add_servers(mc, copy, error_p);
-    for (char *word = options == NULL ? NULL : strtok_r(options, ";", &rest); right && word != NULL;
+    char *words = strchr(copy, ';');
+    if (words != NULL)
+        *words++ = '\0';
+    bool right = set_standards(mc, error_p) && add_servers(mc, copy, error_p);
+    for (char *word = words == NULL ? NULL : strtok_r(words, ";", &rest); right && word != NULL;
          word = strtok_r(NULL, ";", &rest))
         right = set_option(mc, word, error_p);
     free(copy);

@@ -6,9 +6,6 @@
 #include "base/os.h"
 #include "client/mc.h"
 
-#define TIMEOUT_USUAL_MS 5000u
-#define CONNECT_USUAL_MS 3000u
-
 static void free_handle(vmc_t *mc)
 {
     for (unsigned i = 0; i < mc->server_count; i++) {
@@ -34,9 +31,7 @@ vmc_t *vmc_open(const char *config, const char **error_p)
     *error_p = error;
     if (mc == NULL)
         return NULL;
-    *mc = (vmc_t){.timeout_ns = TIMEOUT_USUAL_MS * NS_PER_MS,
-                  .connect_ns = CONNECT_USUAL_MS * NS_PER_MS,
-                  .forks = os_fork_generation()};
+    *mc = (vmc_t){.forks = os_fork_generation()};
     list_init(&mc->nets);
     list_init(&mc->spare);
     if (config_read(mc, config, error_p) && ring_build(mc))

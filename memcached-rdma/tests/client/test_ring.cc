@@ -72,21 +72,4 @@ TEST(Ketama, keys_go_where_libmemcached_sends_them)
     compare(lib, many);
 }
 
-TEST(Config, what_is_wrong_is_named)
-{
-    for (const char *config :
-         {"", "host:0", "host:99999", "a,,b", "host;timeout", "host;timeout=x", "host;colour=red", "[::1", "h/?0"}) {
-        const char *error = nullptr;
-        EXPECT_EQ(vmc_open(config, &error), nullptr) << config;
-        ASSERT_NE(error, nullptr);
-        EXPECT_NE(std::string(error).find(": "), std::string::npos) << error;
-    }
-    for (const char *config :
-         {"host", "host:1", "[::1]:5,::1,/a/socket;timeout=5;carrier=sockets;key=/k", "h/?7,/path/?2"}) {
-        vmc_t *mc = vmc_open(config, nullptr);
-        EXPECT_NE(mc, nullptr) << config;
-        vmc_close(mc);
-    }
-}
-
 } // namespace
