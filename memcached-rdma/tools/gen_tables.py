@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Makes tables of docs/memcached.md out of those of the server, and compares both: meta flags (memcached-rdma/proto/flags.def),
-flags of the command line and words of -o (memcached-rdma/server/options.def, words.def).
+flags of the command line and words of -o (memcached-rdma/server/options.def, words.def), options of the client library
+(memcached-rdma/client/options.def).
 
 usage: gen_tables.py REPOSITORY --page    writes the tables of the page anew
        gen_tables.py REPOSITORY --check   status 1 and a line for each table that differs
@@ -12,11 +13,12 @@ import re
 import sys
 from typing import NamedTuple
 
-FLAGS, OPTIONS, WORDS = ("memcached-rdma/" + name for name in ("proto/flags.def", "server/options.def", "server/words.def"))
+FLAGS, OPTIONS, WORDS, CLIENT = ("memcached-rdma/" + name for name in ("proto/flags.def", "server/options.def",
+                                                                      "server/words.def", "client/options.def"))
 PAGE = "docs/memcached.md"
 BEGIN = "<!-- {name}: written by memcached-rdma/tools/gen_tables.py. -->"
 END = "<!-- End of the table. -->"
-ROW = re.compile(r"^(?:META_FLAG|OPTION|WORD)\((.*)\)$", re.MULTILINE)
+ROW = re.compile(r"^(?:META_FLAG|OPTION|WORD|CLIENT_OPTION)\((.*)\)$", re.MULTILINE)
 COLUMN = re.compile(r"""\s*("[^"]*"|'.'|[^,"'(]+(?:\([^)]*\))?)\s*(?:,|$)""")
 TOKENS = {"KEY": "", "SWITCH": "", "ASKS": "", "SECONDS": "seconds", "NUMBER": "number", "MODE": "letter", "OPAQUE": "text",
           "UNUSED": "text"}
@@ -63,6 +65,15 @@ class Word(NamedTuple):
     help: str
 
 
+class ClientOption(NamedTuple):
+    """An option of vmc_open."""
+    name: str
+    value: str
+    standard: str
+    take: str
+    help: str
+
+
 def columns(row, kind):
     """The row's columns by their names, without quotes."""
     found = [match[1].strip() for match in COLUMN.finditer(row)]
@@ -85,7 +96,7 @@ def load(root, table, kind):
         if not rows or len(set(names)) < len(names):
             raise TableError(f"{' '.join(names)}: there is no row, or one stands twice")
         for row in rows:
-            if kind is not Flag:
+            if "effect" in kind._fields:
                 known(EFFECTS, row, row.effect)
     except TableError as error:
         raise TableError(f"{table}: {error}") from None
@@ -143,7 +154,13 @@ def others_table(root):
     return lines
 
 
-TABLES = {"Meta flags": flags_table, "Flags and words": options_table, "Flags and words without effect": others_table}
+def client_table(root):
+    return ["| option | default | meaning |", "|---|---|---|",
+            *(option_row(f"`{row.name}={cell(row.value)}`", row) for row in load(root, CLIENT, ClientOption))]
+
+
+TABLES = {"Meta flags": flags_table, "Flags and words": options_table, "Flags and words without effect": others_table,
+          "Options of the client": client_table}
 
 
 def written(root, text, name):

@@ -130,10 +130,11 @@ class PageTest(unittest.TestCase):
     def test_a_page_with_another_table_is_an_error_that_names_the_command(self):
         changes = ((gen_tables.FLAGS, "META_FLAG('s', MG,", "META_FLAG('s', MG | MS,", "| `s` | `mg ms` |"),
                    (gen_tables.OPTIONS, '"64", WORKS', '"65", WORKS', "| `65` | memory"),
-                   (gen_tables.WORDS, '"1000", WORKS', '"1001", WORKS', "| `1001` | time"))
+                   (gen_tables.WORDS, '"1000", WORKS', '"1001", WORKS', "| `1001` | time"),
+                   (gen_tables.CLIENT, '"5000"', '"5001"', "| `5001` | time-out"))
         with tempfile.TemporaryDirectory() as folder:
             copy = pathlib.Path(folder)
-            for name in (gen_tables.FLAGS, gen_tables.OPTIONS, gen_tables.WORDS, gen_tables.PAGE):
+            for name in (gen_tables.PAGE, *(change[0] for change in changes)):
                 (copy / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / name, copy / name)
             for table, was, becomes, row in changes:
@@ -145,6 +146,15 @@ class PageTest(unittest.TestCase):
                 self.assertIn("gen_tables.py . --page", said)
                 self.assertEqual(self.run_generator(copy, "--page"), (0, ""))
                 self.assertIn(row, (copy / gen_tables.PAGE).read_text())
+
+    def test_the_header_of_the_client_describes_each_option_with_its_default(self):
+        header = (ROOT / "memcached-rdma/client/include/verbena/mc.h").read_text(encoding="utf-8")
+        for option in gen_tables.load(ROOT, gen_tables.CLIENT, gen_tables.ClientOption):
+            with self.subTest(option.name):
+                described = re.search(rf"^ \*   {option.name}=([^ ]+) (.*?)(?=^ \*   \w|^ \* \w)", header, re.MULTILINE | re.DOTALL)
+                self.assertIsNotNone(described)
+                self.assertEqual(described[1].lower(), option.value.strip("<>"))
+                self.assertIn(f"({option.standard})" if option.standard else "(default: ", described[2])
 
     def test_a_row_that_the_page_cannot_show_is_an_error_that_names_the_row(self):
         with tempfile.TemporaryDirectory() as folder:
