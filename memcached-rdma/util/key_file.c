@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/os.h"
+
 static bool fail(char error[KEY_FILE_ERROR], const char *path, const char *why, const char *cure)
 {
     (void)snprintf(error, KEY_FILE_ERROR, "key file %.300s: %s; %s", path, why, cure);
@@ -109,8 +111,10 @@ bool key_file_make(const char *path, char error[KEY_FILE_ERROR])
 
 bool key_file_share(const char *path, const char *other, char error[KEY_FILE_ERROR])
 {
-    char fresh[PATH_MAX];
-    int length = snprintf(fresh, sizeof(fresh), "%s.%ld", other, (long)getpid());
+    char fresh[PATH_MAX]; /* a name that nobody else has, nor a process that ended in between has left */
+    uint64_t random;
+    os_random(&random, sizeof(random));
+    int length = snprintf(fresh, sizeof(fresh), "%s.%016llx", other, (unsigned long long)random);
     errno = ENAMETOOLONG;
     if (length > 0 && (size_t)length < sizeof(fresh) && link(path, fresh) == 0) {
         if (rename(fresh, other) == 0) {
