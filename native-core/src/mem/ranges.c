@@ -73,9 +73,9 @@ static void cut_within(mem_ranges_t *ranges, size_t at, size_t start, size_t end
 void mem_ranges_remove(mem_ranges_t *ranges, size_t start, size_t end)
 {
     size_t first = first_from(ranges, start), last;
-    if (start >= end)
+    if (start >= end || first == ranges->count)
         return;
-    if (first < ranges->count && ranges->all[first].start < start) {
+    if (ranges->all[first].start < start) {
         if (ranges->all[first].end > end) {
             cut_within(ranges, first, start, end);
             return;
