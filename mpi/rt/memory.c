@@ -170,10 +170,9 @@ static void give_all_back(arena_t *arena)
     arena->kept = 0;
 }
 
-static int commit(arena_t *arena, const rt_block_t *block)
+static int commit(const arena_t *arena, const rt_block_t *block)
 {
     const size_t end = block->offset + block->size;
-    arena->reached = end > arena->reached ? end : arena->reached;
     size_t step = (end + STEP - 1) / STEP * STEP;
     if (step > arena->blocks.size)
         step = arena->blocks.size;
@@ -213,8 +212,12 @@ static int alloc_ordinary(size_t size, size_t alignment, void **address_p)
 static int hand_out(arena_t *arena, rt_block_t *block, size_t size, void **address_p)
 {
     unsigned char *address = arena->base + block->offset;
+    const size_t before = arena->reached;
+    if (block->offset + block->size > before)
+        arena->reached = block->offset + block->size;
     if (commit(arena, block) != 0) {
         give_pages_back(arena, rt_blocks_give(&arena->blocks, block)); /* those that there were */
+        arena->reached = before;
         return -1;
     }
     arena->kept -= arena->kept < block->size ? arena->kept : block->size;
