@@ -80,11 +80,17 @@ static int take_over(mpi_win_t *win, int rank, win_target_t *target, const quest
     vbn_peer_t *peer = rt_peer(rt_group_world(win->comm->ranks, rank)); /* R5 of rt.h */
     if (peer == NULL)
         return err_set(MPI_ERR_PROC_ABORTED, "memory of rank %d: %s", rank, rt.error);
-    const int rc = description->key_length > 0
-                       ? win_key_import(peer, description->key, description->key_length, &target->key)
-                       : MPI_SUCCESS;
+    vbn_key_t *key = NULL;
+    const int rc = description->key_length > 0 ? win_key_import(peer, description->key, description->key_length, &key)
+                                               : MPI_SUCCESS;
     if (rc != MPI_SUCCESS)
         return rc;
+    if (target->known) { /* another thread was faster */
+        if (key != NULL)
+            vbn_key_release(key);
+        return MPI_SUCCESS;
+    }
+    target->key = key;
     target->near = target->key == NULL ? NULL : vbn_key_pointer(target->key);
     if (target->near != NULL && description->word_at > 0)
         target->word = (_Atomic uint32_t *)(void *)(target->near + description->word_at);

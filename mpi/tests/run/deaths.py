@@ -22,9 +22,9 @@ LAYOUTS = {"": ([], ""), " two levels": (["-fake-hosts", 2, "-ppn", 2], "#0"), "
 ALONE = ("Scan", "Exscan", "Neighbor")  # not between two groups
 
 
-def dies(build, way, call, layout, status, words):
+def dies(build, way, call, layout, status, words, program="dies"):
     options = LAYOUTS[layout][0]
-    found, out, err = launch(build, "-n", RANKS, *options, build / "tests/dies", way, *call.split())
+    found, out, err = launch(build, "-n", RANKS, *options, build / "tests" / program, way, *call.split())
     return expect(found == status and all(word in err for word in words), found, out, err)
 
 
@@ -125,8 +125,21 @@ def of_collectives():
                     yield killed("kill", call + " inter", layout, not usual)
 
 
+def of_windows():
+    """Each synchronisation: once inside and once unseen, the layouts in turns. Making a window is several collectives, of which ranks
+    may see different ones fail: there a death is seen by mpiexec."""
+    for place, call in enumerate(("fence", "start", "wait", "lock", "flush", "free")):
+        for turn, layout in enumerate(LAYOUTS):
+            yield Case(f"death inside {call} of a window{layout}",
+                       lambda build, a=("inside", call, layout, *KILL, "win_dies"): dies(build, *a), turn != place % len(LAYOUTS))
+            if call != "free":
+                yield Case(f"death unseen in {call} of a window{layout}",
+                           lambda build, a=(call, layout, "win_dies"): unseen(build, *a), turn != (place + 1) % len(LAYOUTS))
+
+
 def cases():
     yield from of_sessions()
+    yield from of_windows()
     for way, status, words in WAYS:
         for layout in LAYOUTS:
             yield Case(f"death {way}{layout}",

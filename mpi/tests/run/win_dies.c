@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * win_dies.c - not a rule: a job of which rank 1 is killed in a synchronisation of windows, for deaths.py. usage: win_dies WAY CALL
+ * WAY: inside, or unseen: mpiexec does not see the end, and each of the others says so when its call has ended with an error.
+ */
+#include <mpi.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "stand_in.h"
+
+static MPI_Win win;
+static MPI_Group one, others;
+static int rank;
+static int memory[4];
+
+static void kill_itself(int number)
+{
+    (void)number;
+    raise(SIGKILL);
+}
+
+static int fence(void)
+{
+    const int first = MPI_Win_fence(0, win);
+    const int put = MPI_Put(&rank, 1, MPI_INT, 1, rank, 1, MPI_INT, win);
+    return first != MPI_SUCCESS ? first : put;
+}
+
+/* The others access rank 1. */
+static int start(void)
+{
+    if (rank == 1) {
+        MPI_Win_post(others, 0, win);
+        return MPI_Win_wait(win);
+    }
+    const int first = MPI_Win_start(one, 0, win);
+    if (first != MPI_SUCCESS)
+        return first;
+    MPI_Put(&rank, 1, MPI_INT, 1, rank, 1, MPI_INT, win);
+    return MPI_Win_complete(win);
+}
+
+/* Rank 1 accesses the others. */
+static int wait_for_origin(void)
+{
+    if (rank != 1) {
+        MPI_Win_post(one, 0, win);
+        return MPI_Win_wait(win);
+    }
+    MPI_Win_start(others, 0, win);
+    return MPI_Win_complete(win);
+}
+
+static int lock(void)
+{
+    const int first = MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+    if (first != MPI_SUCCESS)
+        return first;
+    MPI_Put(&rank, 1, MPI_INT, 1, rank, 1, MPI_INT, win);
+    return MPI_Win_unlock(1, win);
+}
+
+static int flush(void)
+{
+    int before;
+    const int call = MPI_Get_accumulate(&rank, 1, MPI_INT, &before, 1, MPI_INT, 1, 0, 1, MPI_INT, MPI_SUM, win);
+    const int end = MPI_Win_flush(1, win);
+    return call != MPI_SUCCESS ? call : end;
+}
+
+static int create_and_free(void)
+{
+    MPI_Win more;
+    const int made = MPI_Win_create(memory, sizeof(memory), 4, MPI_INFO_NULL, MPI_COMM_WORLD, &more);
+    if (made != MPI_SUCCESS)
+        return made;
+    MPI_Win_set_errhandler(more, MPI_ERRORS_RETURN);
+    return MPI_Win_free(&more);
+}
+
+static const struct {
+    const char *name;
+    int (*call)(void);
+} calls[] = {{"fence", fence}, {"start", start}, {"wait", wait_for_origin},
+             {"lock", lock},   {"flush", flush}, {"free", create_and_free}};
+
+static void say(void)
+{
+    static int said;
+    if (!said)
+        printf("rank %d: an error\n", rank);
+    fflush(stdout);
+    said = 1;
+}
+
+int main(int argc, char **argv)
+{
+    const struct itimerval soon = {.it_value.tv_usec = 3000};
+    MPI_Group all;
+    int size;
+    int (*call)(void) = NULL;
+    if (argc != 3)
+        return 2;
+    if (strcmp(argv[1], "unseen") == 0)
+        stand_in();
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+        call = strcmp(argv[2], calls[i].name) == 0 ? calls[i].call : call;
+    if (call == NULL)
+        return 2;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 1, &(int){1}, &one);
+    MPI_Group_excl(all, 1, &(int){1}, &others);
+    MPI_Win_create(memory, sizeof(memory), 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (call == flush)
+        MPI_Win_lock_all(0, win);
+    for (int i = 0; i < 20; i++)
+        call();
+    if (rank == 1) {
+        signal(SIGALRM, kill_itself);
+        setitimer(ITIMER_REAL, &soon, NULL);
+    }
+    for (;;) /* on, after an error too: other ranks may still wait for a message of this one */
+        if (call() != MPI_SUCCESS)
+            say();
+}
