@@ -78,7 +78,7 @@ public final class NativeLibrary {
         String self = NativeLibrary.class.getClassLoader() + "";
         if (others != null) {
             note = "another class loader of this process has a native core of its own (" + others + "; this one is " + self
-                + "): memory and connections are not shared; one jar on the class path of both would share them";
+                + "): memory and connections are not shared. Put one jar on the class path of both to share them";
         }
         System.setProperty(LOADED_PROPERTY, others == null ? self : others + ", " + self);
     }

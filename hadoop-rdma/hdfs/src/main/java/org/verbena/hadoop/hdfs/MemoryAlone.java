@@ -42,8 +42,9 @@ final class MemoryAlone {
             report.add(Level.OK, "memory tier: no block" + looked + " lies in memory alone");
         } else {
             report.add(Level.WARN, "memory tier: " + alone + looked + " have blocks in memory alone, such as "
-                + example.toUri().getPath() + ": a power cut loses them, and so does mode off; 'hdfs storagepolicies "
-                + "-setStoragePolicy -path PATH -policy HOT' and 'hdfs mover -p PATH' move them (docs/hdfs.md, \"Remove it\")");
+                + example.toUri().getPath() + ": a power cut or mode off loses these blocks. Move them by 'hdfs "
+                + "storagepolicies -setStoragePolicy -path PATH -policy HOT' and 'hdfs mover -p PATH' (docs/hdfs.md, \"Remove "
+                + "it\")");
         }
     }
 

@@ -48,7 +48,7 @@ final class TypeQuotas {
             report.add(Level.OK, "quotas: none" + looked + " limits SSD or NVDIMM");
         } else {
             report.add(Level.WARN, "quotas: " + limited + looked + " limit SSD or NVDIMM, such as " + example.toUri().getPath()
-                + ": Hadoop counts all replicas of mode hhh as DISK, so this limit does not hold for them; limit DISK: "
+                + ": Hadoop counts all replicas of mode hhh as DISK, so this limit does not hold for them. Limit DISK: "
                 + "'hdfs dfsadmin -setSpaceQuota N -storageType DISK PATH'");
         }
     }

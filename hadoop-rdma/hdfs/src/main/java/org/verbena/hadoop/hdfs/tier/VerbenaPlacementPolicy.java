@@ -40,7 +40,7 @@ public final class VerbenaPlacementPolicy extends PlacementBridge {
                 single = policy(1);
                 several = policy(2);
                 LOG.info("Verbena 0.1.0 hhh: files of the storage policy HOT get one replica in memory (NVDIMM), one on SSD, the "
-                    + "others on DISK; a single replica goes to SSD; other storage policies stay as they are. Quotas by storage "
+                    + "others on DISK. A single replica goes to SSD. Other storage policies keep their meaning. Quotas by storage "
                     + "type count all of them as DISK");
             }
         } catch (IllegalArgumentException e) {
