@@ -102,22 +102,6 @@ void steps_neighbors(sched_t *sched, const steps_edges_t *out, const steps_edges
     sched_wait(sched, 0);
 }
 
-int grp_gather(grp_t *grp, const void *mine, size_t length, const grp_blocks_t *blocks, int root)
-{
-    sched_t *sched = sched_open(grp);
-    if (sched != NULL)
-        steps_gather(sched, mine, length, blocks, root);
-    return sched_run(sched);
-}
-
-int grp_scatter(grp_t *grp, const grp_blocks_t *blocks, void *mine, size_t length, int root)
-{
-    sched_t *sched = sched_open(grp);
-    if (sched != NULL)
-        steps_scatter(sched, blocks, mine, length, root);
-    return sched_run(sched);
-}
-
 int grp_allgather(grp_t *grp, const grp_blocks_t *blocks)
 {
     sched_t *sched = sched_open(grp);

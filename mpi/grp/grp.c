@@ -40,6 +40,13 @@ int grp_fail(int status, const char *text)
     return status;
 }
 
+/* Zeroed before its first use; wait_for ends it, and returns its status. */
+typedef struct grp_op {
+    vbn_op_t op;
+    struct iovec piece;
+    int status; /* of the call */
+} grp_op_t;
+
 static void keep_error(grp_op_t *op, const char *what, int rank, const char *cause)
 {
     if (op->status < 0)
@@ -57,7 +64,7 @@ static vbn_peer_t *peer_of(const grp_t *grp, grp_op_t *op, int rank)
     return peer;
 }
 
-void grp_isend(grp_t *grp, grp_op_t *op, int to, unsigned step, const void *buffer, size_t length)
+static void send_begin(grp_t *grp, grp_op_t *op, int to, unsigned step, const void *buffer, size_t length)
 {
     vbn_peer_t *peer = peer_of(grp, op, to);
     if (peer == NULL)
@@ -67,7 +74,7 @@ void grp_isend(grp_t *grp, grp_op_t *op, int to, unsigned step, const void *buff
     keep_error(op, "send to", to, vbn_error_text());
 }
 
-void grp_irecv(grp_t *grp, grp_op_t *op, int from, unsigned step, void *buffer, size_t length)
+static void receive_begin(grp_t *grp, grp_op_t *op, int from, unsigned step, void *buffer, size_t length)
 {
     vbn_peer_t *peer = peer_of(grp, op, from);
     if (peer == NULL)
@@ -77,7 +84,7 @@ void grp_irecv(grp_t *grp, grp_op_t *op, int from, unsigned step, void *buffer, 
     keep_error(op, "receive from", from, vbn_error_text());
 }
 
-int grp_wait(grp_op_t *op)
+static int wait_for(grp_op_t *op)
 {
     rt_wait_t wait = RT_WAIT;
     if (op->status != VBN_INPROGRESS)
@@ -90,28 +97,14 @@ int grp_wait(grp_op_t *op)
     return op->op.status;
 }
 
-int grp_send(grp_t *grp, int to, unsigned step, const void *buffer, size_t length)
-{
-    grp_op_t op = {0};
-    grp_isend(grp, &op, to, step, buffer, length);
-    return grp_wait(&op);
-}
-
-int grp_recv(grp_t *grp, int from, unsigned step, void *buffer, size_t length)
-{
-    grp_op_t op = {0};
-    grp_irecv(grp, &op, from, step, buffer, length);
-    return grp_wait(&op);
-}
-
 int grp_sendrecv(grp_t *grp, int to, const void *out, size_t out_length, int from, void *in, size_t in_length,
                  unsigned step)
 {
     grp_op_t receive = {0};
     grp_op_t send = {0};
-    grp_irecv(grp, &receive, from, step, in, in_length);
-    grp_isend(grp, &send, to, step, out, out_length);
-    const int sent = grp_wait(&send);
-    const int received = grp_wait(&receive);
+    receive_begin(grp, &receive, from, step, in, in_length);
+    send_begin(grp, &send, to, step, out, out_length);
+    const int sent = wait_for(&send);
+    const int received = wait_for(&receive);
     return sent < 0 ? sent : received;
 }

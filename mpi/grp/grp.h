@@ -78,8 +78,7 @@ typedef struct grp_reduction {
 
 int grp_barrier(grp_t *grp);
 int grp_bcast(grp_t *grp, void *buffer, size_t length, int root);
-/* inout: this rank's elements; at the root the result. Its contents elsewhere are undefined afterwards. */
-int grp_reduce(grp_t *grp, void *inout, size_t count, const grp_reduce_t *reduce, int root);
+/* inout: this rank's elements, then the result. */
 int grp_allreduce(grp_t *grp, void *inout, size_t count, const grp_reduce_t *reduce);
 /* result: of the ranks up to this one; exclusive: of those before it (at rank 0 left as it was). */
 int grp_scan(grp_t *grp, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int exclusive);
@@ -99,9 +98,6 @@ static inline void *grp_block(const grp_blocks_t *blocks, int rank)
     return (void *)((uintptr_t)blocks->base + blocks->offset(blocks, rank));
 }
 
-/* mine NULL: this rank's block is in place already. blocks matters at the root only. */
-int grp_gather(grp_t *grp, const void *mine, size_t length, const grp_blocks_t *blocks, int root);
-int grp_scatter(grp_t *grp, const grp_blocks_t *blocks, void *mine, size_t length, int root);
 /* This rank's block is in place. */
 int grp_allgather(grp_t *grp, const grp_blocks_t *blocks);
 int grp_alltoall(grp_t *grp, const grp_blocks_t *send, const grp_blocks_t *receive);
@@ -128,19 +124,8 @@ uint64_t grp_tag(const grp_t *grp, unsigned step);
 uint64_t grp_started_tag(const grp_t *grp, uint32_t number);
 uint64_t grp_kept_tag(const grp_t *grp, uint32_t number);
 uint32_t grp_number_of(uint64_t tag);
-int grp_send(grp_t *grp, int to, unsigned step, const void *buffer, size_t length);
-int grp_recv(grp_t *grp, int from, unsigned step, void *buffer, size_t length);
 int grp_sendrecv(grp_t *grp, int to, const void *out, size_t out_length, int from, void *in, size_t in_length,
                  unsigned step);
-/* Non-blocking; the operation (zeroed before its first use) is ended by grp_wait, which returns its status. */
-typedef struct grp_op {
-    vbn_op_t op;
-    struct iovec piece;
-    int status; /* of the call */
-} grp_op_t;
-void grp_isend(grp_t *grp, grp_op_t *op, int to, unsigned step, const void *buffer, size_t length);
-void grp_irecv(grp_t *grp, grp_op_t *op, int from, unsigned step, void *buffer, size_t length);
-int grp_wait(grp_op_t *op);
 const char *grp_error(void);
 /* Sets the text; returns the status. */
 int grp_fail(int status, const char *text);

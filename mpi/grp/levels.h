@@ -58,9 +58,6 @@ void levels_heads_reduce(sched_t *sched, const levels_t *levels, void *inout, si
 void levels_heads_allreduce(sched_t *sched, const levels_t *levels, void *inout, size_t count,
                             const grp_reduce_t *reduce);
 
-/* Whether this rank speaks for its node in a broadcast. */
-int levels_speaks(const levels_t *levels, const rt_group_t *ranks, int root);
-
 /* Whether a reduction goes by levels. */
 static inline int levels_fit(const levels_t *levels, const grp_reduce_t *reduce)
 {

@@ -56,7 +56,8 @@ void levels_barrier(sched_t *sched)
     levels_near_bcast(sched, levels, NULL, 0);
 }
 
-int levels_speaks(const levels_t *levels, const rt_group_t *ranks, int root)
+/* Whether this rank speaks for its node in a broadcast. */
+static int speaks(const levels_t *levels, const rt_group_t *ranks, int root)
 {
     return levels_place(levels, ranks, root) == levels->place ? ranks->rank == root : levels_is_head(levels);
 }
@@ -68,7 +69,7 @@ void levels_heads_bcast(sched_t *sched, const levels_t *levels, void *buffer, si
     const int first = levels_place(levels, sched->ranks, root);
     const int place = (levels->place - first + nodes) % nodes;
     int bit = 1;
-    if (!levels_speaks(levels, sched->ranks, root))
+    if (!speaks(levels, sched->ranks, root))
         return;
     while (bit < nodes && (place & bit) == 0)
         bit *= 2;

@@ -61,17 +61,6 @@ int grp_bcast(grp_t *grp, void *buffer, size_t length, int root)
     return sched_run(sched);
 }
 
-int grp_reduce(grp_t *grp, void *inout, size_t count, const grp_reduce_t *reduce, int root)
-{
-    const int near = node_reduce_fits(grp, count, reduce) ? node_ready(grp) : 0;
-    if (near != 0)
-        return near < 0 ? near : node_reduce(grp->node, inout, inout, count, reduce, root);
-    sched_t *sched = sched_open(grp);
-    if (sched != NULL)
-        steps_reduce(sched, inout, count, reduce, root);
-    return sched_run(sched);
-}
-
 int grp_allreduce(grp_t *grp, void *inout, size_t count, const grp_reduce_t *reduce)
 {
     const int near = node_reduce_fits(grp, count, reduce) ? node_ready(grp) : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * steps.h - the collectives as steps of a schedule, one file per family. Each function adds this rank's steps; several
- * may follow one another in a schedule. Arguments are as those of the blocking calls in grp.h, which use these.
+ * may follow one another in a schedule. The blocking calls in grp.h have the same arguments.
  */
 #ifndef VERBENA_STEPS_H
 #define VERBENA_STEPS_H
@@ -10,11 +10,13 @@
 void steps_barrier(sched_t *sched);
 void steps_bcast(sched_t *sched, void *buffer, size_t length, int root);
 
+/* inout: this rank's elements; at the root the result. Its contents elsewhere are undefined afterwards. */
 void steps_reduce(sched_t *sched, void *inout, size_t count, const grp_reduce_t *reduce, int root);
 void steps_allreduce(sched_t *sched, void *inout, size_t count, const grp_reduce_t *reduce);
 void steps_scan(sched_t *sched, const void *mine, void *result, size_t count, const grp_reduce_t *reduce,
                 int exclusive);
 
+/* mine NULL: this rank's block is in place already. blocks matters at the root only. */
 void steps_gather(sched_t *sched, const void *mine, size_t length, const grp_blocks_t *blocks, int root);
 void steps_scatter(sched_t *sched, const grp_blocks_t *blocks, void *mine, size_t length, int root);
 void steps_allgather(sched_t *sched, const grp_blocks_t *blocks);

@@ -10,7 +10,7 @@
 
 dt_sig_t dt_sig_empty;
 
-dt_sig_t *dt_sig_keep(dt_sig_t *sig)
+static dt_sig_t *keep(dt_sig_t *sig)
 {
     if (sig->refs > 0)
         sig->refs++;
@@ -75,7 +75,7 @@ int dt_sig_join(const dt_sig_part_t *parts, size_t n, dt_sig_t **sig_p)
         append(made, parts[i].sig, parts[i].count);
     for (size_t i = 0; i < made->n; i++)
         if (made->items[i].part != NULL)
-            (void)dt_sig_keep(made->items[i].part);
+            (void)keep(made->items[i].part);
     dt_sig_item_t *fitting = realloc(made->items, (made->n > 0 ? made->n : 1) * sizeof(*made->items));
     if (fitting != NULL)
         made->items = fitting;
@@ -87,7 +87,7 @@ int dt_sig_repeat(dt_sig_t *sig, size_t count, dt_sig_t **sig_p)
 {
     const dt_sig_part_t part = {.sig = sig, .count = count};
     if (count == 1) {
-        *sig_p = dt_sig_keep(sig);
+        *sig_p = keep(sig);
         return MPI_SUCCESS;
     }
     return dt_sig_join(&part, 1, sig_p);

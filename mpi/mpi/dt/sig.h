@@ -39,7 +39,6 @@ extern dt_sig_t dt_sig_empty;
 /* The parts one after the other; the caller releases the result. MPI_SUCCESS or an error class. */
 int dt_sig_join(const dt_sig_part_t *parts, size_t n, dt_sig_t **sig_p);
 int dt_sig_repeat(dt_sig_t *sig, size_t count, dt_sig_t **sig_p);
-dt_sig_t *dt_sig_keep(dt_sig_t *sig);
 void dt_sig_release(dt_sig_t *sig);
 
 /* Basic elements in the first bytes of the signature, repeated without end; -1: the bytes end within an element. */

@@ -143,8 +143,6 @@ void p2p_status_of(MPI_Status *status, const mpi_comm_t *comm, const vbn_tag_inf
 void p2p_status_none(MPI_Status *status, int source);
 /* What the standard calls empty, with MPI_ERROR: of a request that is null or inactive. */
 void p2p_status_empty(MPI_Status *status);
-void p2p_status_set_bytes(MPI_Status *status, size_t bytes);
-size_t p2p_status_bytes(const MPI_Status *status);
 
 /* Buffered sends: copies out of the attached buffer's quota. */
 int p2p_buffered(const p2p_call_t *call);

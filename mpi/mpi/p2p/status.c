@@ -10,13 +10,13 @@
 #include "err/err.h"
 #include "mpi_impl.h"
 
-void p2p_status_set_bytes(MPI_Status *status, size_t bytes)
+static void set_bytes(MPI_Status *status, size_t bytes)
 {
     const uint64_t value = bytes;
     memcpy(status->MPI_internal, &value, sizeof(value));
 }
 
-size_t p2p_status_bytes(const MPI_Status *status)
+static size_t bytes_of(const MPI_Status *status)
 {
     uint64_t value;
     memcpy(&value, status->MPI_internal, sizeof(value));
@@ -30,7 +30,7 @@ void p2p_status_none(MPI_Status *status, int source)
     status->MPI_SOURCE = source;
     status->MPI_TAG = MPI_ANY_TAG;
     status->MPI_internal[2] = 0;
-    p2p_status_set_bytes(status, 0);
+    set_bytes(status, 0);
 }
 
 void p2p_status_empty(MPI_Status *status)
@@ -48,13 +48,13 @@ void p2p_status_of(MPI_Status *status, const mpi_comm_t *comm, const vbn_tag_inf
     status->MPI_SOURCE = world < 0 ? MPI_ANY_SOURCE : rt_group_find(comm->peers, world);
     status->MPI_TAG = (int)(uint32_t)info->tag;
     status->MPI_internal[2] = 0;
-    p2p_status_set_bytes(status, info->length);
+    set_bytes(status, info->length);
 }
 
 int mpi_Get_count(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)
 {
     const size_t size = dt_find(datatype)->size;
-    const size_t bytes = p2p_status_bytes(status);
+    const size_t bytes = bytes_of(status);
     if (size == 0)
         *count = bytes == 0 ? 0 : MPI_UNDEFINED;
     else
@@ -64,7 +64,7 @@ int mpi_Get_count(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *co
 
 int mpi_Get_elements(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)
 {
-    const MPI_Count found = dt_sig_elements(dt_find(datatype)->sig, p2p_status_bytes(status));
+    const MPI_Count found = dt_sig_elements(dt_find(datatype)->sig, bytes_of(status));
     *count = found < 0 ? MPI_UNDEFINED : found;
     return MPI_SUCCESS;
 }
@@ -128,7 +128,7 @@ int mpi_Status_set_elements(MPI_Status *status, MPI_Datatype datatype, MPI_Count
     if (bytes < 0)
         return err_set(MPI_ERR_COUNT, "%s cannot have %lld basic elements", dt_name(dt_find(datatype)),
                        (long long)count);
-    p2p_status_set_bytes(status, (size_t)bytes);
+    set_bytes(status, (size_t)bytes);
     return MPI_SUCCESS;
 }
 
