@@ -9,6 +9,7 @@ from driver.procs import Failed
 from sides import hosts
 
 OWN = "/proc/thread-self/ns/net"
+LIMIT = 300  # seconds of one program, also on a loaded machine
 
 
 class Burst(unittest.TestCase):
@@ -26,13 +27,13 @@ class TwoHosts(unittest.TestCase):
 
     @staticmethod
     def output(*words):
-        return subprocess.run(words, capture_output=True, text=True, timeout=30, check=True).stdout
+        return subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, check=True).stdout
 
     def reaches(self, *enter):
         """Whether the other host's address is taken by a route and answered for: by the kernel's neighbour table."""
         talk = "import socket,sys; s = socket.create_connection((sys.argv[1], 9), timeout=2)"
         target = hosts.ADDRESSES[0 if enter else 1]
-        done = subprocess.run([*enter, "python3", "-c", talk, target], capture_output=True, text=True, timeout=30,
+        done = subprocess.run([*enter, "python3", "-c", talk, target], capture_output=True, text=True, timeout=LIMIT,
                               check=False)
         return "ConnectionRefusedError" in done.stderr  # somebody is there
 
