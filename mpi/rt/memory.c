@@ -191,8 +191,8 @@ static int commit(const arena_t *arena, const rt_block_t *block)
 static int fails_to_fit(const arena_t *arena, size_t size)
 {
     return rt_fail(
-        "%zu bytes do not fit: of the %zu bytes of addresses for windows and MPI_Alloc_mem this rank has taken "
-        "%zu, and the largest free piece has %zu; free some, or ask for less",
+        "%zu bytes do not fit: of %zu bytes of addresses for windows and MPI_Alloc_mem %zu are taken, and the largest "
+        "free piece has %zu; free some, or ask for less",
         size, arena->blocks.size, arena->blocks.taken, rt_blocks_largest(&arena->blocks));
 }
 

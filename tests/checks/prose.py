@@ -13,8 +13,8 @@ import texts
 import tree
 
 WORDS = 30
-MOST_LONG = 11
-MOST_BARE = 12
+MOST_LONG = 10
+MOST_BARE = 4
 HEADERS = {"native-core/include/vbn/vbn.h", "memcached-rdma/client/include/verbena/mc.h"}
 LIST_ITEM = re.compile(r"^(?:[-*]|\d+\.)\s+")
 SENTENCE_END = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<!\.\.)(?<=[.!?])[)\"]?\s+|(?<=[.!?]\))\s+")

@@ -126,15 +126,17 @@ def of_collectives():
 
 
 def of_windows():
-    """Each synchronisation: once inside and once unseen, the layouts in turns. Making a window is several collectives, of which ranks
-    may see different ones fail: there a death is seen by mpiexec."""
+    """Each synchronisation: once inside and once unseen, the layouts in turns. Making a window is several collectives, of which
+    ranks may see different ones fail: there a death is seen by mpiexec."""
     for place, call in enumerate(("fence", "start", "wait", "lock", "flush", "free")):
         for turn, layout in enumerate(LAYOUTS):
             yield Case(f"death inside {call} of a window{layout}",
-                       lambda build, a=("inside", call, layout, *KILL, "win_dies"): dies(build, *a), turn != place % len(LAYOUTS))
+                       lambda build, a=("inside", call, layout, *KILL, "win_dies"): dies(build, *a),
+                       turn != place % len(LAYOUTS))
             if call != "free":
                 yield Case(f"death unseen in {call} of a window{layout}",
-                           lambda build, a=(call, layout, "win_dies"): unseen(build, *a), turn != (place + 1) % len(LAYOUTS))
+                           lambda build, a=(call, layout, "win_dies"): unseen(build, *a),
+                           turn != (place + 1) % len(LAYOUTS))
 
 
 def cases():

@@ -7,15 +7,10 @@
 
 #include "win.h"
 
-static void wrong_order(void)
+/* Before any epoch; arguments that no epoch takes. */
+static void without_epoch(MPI_Win win)
 {
-    static int memory[2], value;
-    MPI_Group all, none = MPI_GROUP_EMPTY;
-    MPI_Win win;
-    int flag;
-    MPI_Comm_group(MPI_COMM_WORLD, &all);
-    MPI_Win_create(memory, sizeof(memory), 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    int value, flag;
     CHECK(MPI_Get(&value, 1, MPI_INT, rank, 0, 1, MPI_INT, win) == MPI_ERR_RMA_SYNC);
     CHECK(MPI_Get(&value, 1, MPI_INT, MPI_PROC_NULL, 0, 1, MPI_INT, win) == MPI_ERR_RMA_SYNC);
     CHECK(MPI_Win_complete(win) == MPI_ERR_RMA_SYNC && MPI_Win_wait(win) == MPI_ERR_RMA_SYNC);
@@ -27,22 +22,35 @@ static void wrong_order(void)
     CHECK(MPI_Win_lock(MPI_LOCK_SHARED, rank, MPI_MODE_NOPUT, win) == MPI_ERR_ASSERT);
     CHECK(MPI_Win_fence(MPI_MODE_NOCHECK, win) == MPI_ERR_ASSERT);
     CHECK(MPI_Win_start(MPI_GROUP_NULL, 0, win) == MPI_ERR_GROUP);
-    MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
-    CHECK(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win) == MPI_ERR_RMA_SYNC);
-    CHECK(MPI_Win_lock_all(0, win) == MPI_ERR_RMA_SYNC && MPI_Win_fence(0, win) == MPI_ERR_RMA_SYNC);
-    CHECK(MPI_Win_start(none, 0, win) == MPI_ERR_RMA_SYNC && MPI_Win_free(&win) == MPI_ERR_RMA_SYNC &&
-          win != MPI_WIN_NULL);
-    if (size > 1) {
-        CHECK(MPI_Get(&value, 1, MPI_INT, (rank + 1) % size, 0, 1, MPI_INT, win) == MPI_ERR_RMA_SYNC);
-        CHECK(MPI_Win_flush((rank + 1) % size, win) == MPI_ERR_RMA_SYNC);
-    }
-    MPI_Win_unlock(rank, win);
-    MPI_Win_post(all, 0, win);
-    CHECK(MPI_Win_post(all, 0, win) == MPI_ERR_RMA_SYNC && MPI_Win_free(&win) == MPI_ERR_RMA_SYNC);
-    MPI_Win_start(all, 0, win);
-    CHECK(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win) == MPI_ERR_RMA_SYNC);
-    MPI_Win_complete(win);
-    MPI_Win_wait(win);
+}
+
+static void with_locks(MPI_Win *win)
+{
+    const int other = (rank + 1) % size;
+    int value;
+    MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, *win);
+    CHECK(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, *win) == MPI_ERR_RMA_SYNC);
+    CHECK(MPI_Win_lock_all(0, *win) == MPI_ERR_RMA_SYNC && MPI_Win_fence(0, *win) == MPI_ERR_RMA_SYNC);
+    CHECK(MPI_Win_start(MPI_GROUP_EMPTY, 0, *win) == MPI_ERR_RMA_SYNC);
+    CHECK(MPI_Win_free(win) == MPI_ERR_RMA_SYNC && *win != MPI_WIN_NULL);
+    CHECK(size == 1 || MPI_Get(&value, 1, MPI_INT, other, 0, 1, MPI_INT, *win) == MPI_ERR_RMA_SYNC);
+    CHECK(size == 1 || MPI_Win_flush(other, *win) == MPI_ERR_RMA_SYNC);
+    MPI_Win_unlock(rank, *win);
+}
+
+static void with_groups(MPI_Win *win, MPI_Group all)
+{
+    MPI_Win_post(all, 0, *win);
+    CHECK(MPI_Win_post(all, 0, *win) == MPI_ERR_RMA_SYNC && MPI_Win_free(win) == MPI_ERR_RMA_SYNC);
+    MPI_Win_start(all, 0, *win);
+    CHECK(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, *win) == MPI_ERR_RMA_SYNC);
+    MPI_Win_complete(*win);
+    MPI_Win_wait(*win);
+}
+
+static void with_fences(MPI_Win win)
+{
+    const int value = 1;
     MPI_Win_fence(0, win); /* open, without accesses: ends by itself */
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win);
     MPI_Win_unlock(rank, win);
@@ -50,6 +58,20 @@ static void wrong_order(void)
     CHECK(MPI_Put(&value, 1, MPI_INT, rank, 0, 1, MPI_INT, win) == MPI_SUCCESS);
     CHECK(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win) == MPI_ERR_RMA_SYNC);
     MPI_Win_fence(0, win);
+}
+
+static void wrong_order(void)
+{
+    static int memory[2];
+    MPI_Group all;
+    MPI_Win win;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Win_create(memory, sizeof(memory), 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    without_epoch(win);
+    with_locks(&win);
+    with_groups(&win, all);
+    with_fences(win);
     MPI_Win_free(&win);
     MPI_Group_free(&all);
 }
