@@ -22,15 +22,14 @@ typedef struct job {
     const unsigned char *data;
 } job_t;
 
-static int is_predefined(uint8_t op)
+static int is_predefined(MPI_Op op)
 {
-    return op > OP_FIRST && op < OP_FIRST + OP_NAMED;
+    return (uintptr_t)op > OP_FIRST && (uintptr_t)op < OP_FIRST + OP_NAMED;
 }
 
 int win_op_takes(MPI_Op op, const dt_type_t *basic)
 {
-    return op == MPI_REPLACE || op == MPI_NO_OP ||
-           (is_predefined((uint8_t)(uintptr_t)op) && op_find(op, dt_handle(basic)) != NULL);
+    return op == MPI_REPLACE || op == MPI_NO_OP || (is_predefined(op) && op_find(op, dt_handle(basic)) != NULL);
 }
 
 /* Bytes of data that travel for an element. */

@@ -366,21 +366,22 @@ int win_call_message(win_call_t *call, win_header_t *header, const char *data, s
 {
     if (executes(call))
         return execute(call, header, data, length, into);
-    vbn_peer_t *peer = rt_peer(rt_group_world(call->win->comm->ranks, call->rank));
-    piece_t *piece;
-    int rc;
     header->context = call->win->comm->context;
     header->token = 0;
-    if (peer == NULL)
-        return err_set(MPI_ERR_PROC_ABORTED, "operation on memory of rank %d: %s", call->rank, rt.error);
-    if (answer_length > 0 && (rc = expect(call, header, into, answer_length)) != MPI_SUCCESS)
-        return rc;
-    if (answer_length == 0)
-        call->target->unproved = 1;
-    piece = piece_new(call, (char *)(uintptr_t)data, length);
-    rc = piece == NULL ? MPI_ERR_NO_MEM
-                       : piece_begun(piece, vbn_am_send(peer, WIN_AM_CALL, header, sizeof(*header), &piece->bytes,
-                                                        length > 0, 0, &piece->op));
+    int rc = answer_length > 0 ? expect(call, header, into, answer_length) : MPI_SUCCESS;
+    piece_t *piece = rc == MPI_SUCCESS ? piece_new(call, (char *)(uintptr_t)data, length) : NULL;
+    if (piece == NULL) {
+        rc = rc != MPI_SUCCESS ? rc : MPI_ERR_NO_MEM;
+    } else {
+        vbn_peer_t *peer = rt_peer(
+            rt_group_world(call->win->comm->ranks, call->rank)); /* after all waits: R5 of rt.h */
+        const vbn_status_t status = peer == NULL ? VBN_ERR_PEER_LOST
+                                                 : vbn_am_send(peer, WIN_AM_CALL, header, sizeof(*header),
+                                                               &piece->bytes, length > 0, 0, &piece->op);
+        rc = piece_begun(piece, status);
+    }
+    if (rc == MPI_SUCCESS && answer_length == 0)
+        call->target->sent++;
     if (rc != MPI_SUCCESS && header->token != 0)
         unexpect(header->token, rc);
     return rc;

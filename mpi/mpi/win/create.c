@@ -19,6 +19,11 @@ static void destroy(mpi_win_t *win)
 {
     if (win->mem != NULL)
         (void)vbn_mem_free(win->mem);
+    while (win->waiters != NULL) {
+        win_waiter_t *next = win->waiters->next;
+        free(win->waiters);
+        win->waiters = next;
+    }
     while (win->regions != NULL) {
         win_region_t *next = win->regions->next;
         free(win->regions);
@@ -92,9 +97,10 @@ static int own_comm(mpi_comm_t *parent, mpi_comm_t **comm_p)
     MPI_Comm made;
     parent->ranks->refs++;
     const int rc = comm_create(parent, &parent->grp, parent->ranks, &made);
-    if (rc == MPI_SUCCESS)
-        *comm_p = comm_of(made);
-    return rc;
+    if (rc != MPI_SUCCESS)
+        return rc;
+    *comm_p = comm_of(made);
+    return err_handler_set(&(*comm_p)->obj, OBJ_COMM, MPI_ERRORS_ARE_FATAL); /* as the window's own: object.c */
 }
 
 static void drop(const mpi_win_t *draft)

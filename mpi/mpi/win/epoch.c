@@ -67,7 +67,7 @@ int win_epoch_check_free(const mpi_win_t *win)
 {
     if (win->post != NULL)
         return err_set(MPI_ERR_RMA_SYNC, "an epoch of exposure is open, that of MPI_Win_post: end it by MPI_Win_wait");
-    if (win->epoch != WIN_NO_EPOCH && (win->epoch != WIN_FENCE || win->pending > 0))
+    if (win->epoch != WIN_NO_EPOCH && (win->epoch != WIN_FENCE || win->used))
         return err_set(MPI_ERR_RMA_SYNC, "the window is freed while an epoch of access is open, %s",
                        name_of(win->epoch));
     return MPI_SUCCESS;

@@ -53,12 +53,14 @@ static int prove(mpi_win_t *win, int rank, win_target_t *target)
 {
     question_t question;
     rt_wait_t wait = RT_WAIT;
-    target->unproved = 0;
+    const unsigned sent = target->sent; /* other threads send more meanwhile, and prove some */
     int rc = ask(win, rank, &question);
     if (rc != MPI_SUCCESS)
         return rc;
     while (question.rc < 0 && (rc = win_check_alive(win, rank, "flush")) == MPI_SUCCESS)
         rt_wait_step(&wait);
+    if (rc == MPI_SUCCESS && (int)(sent - target->proved) > 0)
+        target->proved = sent;
     if (rc == MPI_SUCCESS && question.rc != MPI_SUCCESS && target->failed == MPI_SUCCESS)
         target->failed = question.rc;
     return rc;
@@ -81,11 +83,11 @@ int win_flush(mpi_win_t *win, int rank, int remote)
         return MPI_SUCCESS;
     atomic_thread_fence(
         memory_order_seq_cst); /* stores to mapped memory come before what tells the target of the end */
-    if (target->pending == 0 && !target->unproved)
+    if (target->pending == 0 && target->sent == target->proved)
         look_at_times();
     while (target->pending > 0 && (rc = win_check_alive(win, rank, "flush")) == MPI_SUCCESS)
         rt_wait_step(&wait);
-    if (rc == MPI_SUCCESS && remote && target->unproved)
+    if (rc == MPI_SUCCESS && remote && target->sent != target->proved)
         rc = prove(win, rank, target);
     return take_error(target, rank, rc);
 }

@@ -9,8 +9,11 @@
 static void grant(mpi_win_t *win, const win_waiter_t *waiter)
 {
     win_header_t header = {.kind = WIN_LOCK_ASK, .token = waiter->token};
+    win_target_t *origin = win_target(win, waiter->rank);
     win->held = waiter->lock;
     win->holders++;
+    if (origin != NULL)
+        origin->holds++;
     (void)win_say(win, waiter->rank, WIN_AM_ANSWER, &header, NULL, 0); /* the end of a lost rank ends the job */
 }
 
@@ -24,7 +27,7 @@ void win_lock_ask(mpi_win_t *win, int origin, const win_waiter_t *waiter)
     win_waiter_t asks = *waiter;
     asks.rank = origin;
     asks.lock = asks.lock == WIN_EXCLUSIVE ? WIN_EXCLUSIVE : WIN_SHARED;
-    if (win->waiters == NULL && is_free_for(win, asks.lock)) {
+    if ((win->waiters == NULL || asks.promised) && is_free_for(win, asks.lock)) {
         grant(win, &asks);
         return;
     }
@@ -40,10 +43,13 @@ void win_lock_ask(mpi_win_t *win, int origin, const win_waiter_t *waiter)
     win->waiters_end = &kept->next;
 }
 
-void win_unlock(mpi_win_t *win)
+void win_unlock(mpi_win_t *win, int origin)
 {
-    if (win->holders > 0)
-        win->holders--;
+    win_target_t *holder = win_target_known(win, origin);
+    if (holder == NULL || holder->holds == 0)
+        return;
+    holder->holds--;
+    win->holders--;
     while (win->waiters != NULL && is_free_for(win, win->waiters->lock)) {
         win_waiter_t *first = win->waiters;
         win->waiters = first->next;

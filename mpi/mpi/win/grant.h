@@ -8,7 +8,7 @@
 
 /* The origin asks for the lock; the answer to the waiter's token tells that the origin has it. */
 void win_lock_ask(mpi_win_t *win, int origin, const win_waiter_t *waiter);
-/* A rank gives its lock back. */
-void win_unlock(mpi_win_t *win);
+/* The origin gives its lock back; nothing happens when it has none. */
+void win_unlock(mpi_win_t *win, int origin);
 
 #endif

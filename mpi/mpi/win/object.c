@@ -33,7 +33,12 @@ int mpi_Win_set_name(MPI_Win win, const char *win_name)
 
 int mpi_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler)
 {
-    return err_handler_set(&win_of(win)->obj, OBJ_WIN, errhandler);
+    mpi_win_t *found = win_of(win);
+    const int rc = err_handler_set(&found->obj, OBJ_WIN, errhandler);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    /* Waits for requests of the window know its communicator only. */
+    return err_handler_set(&found->comm->obj, OBJ_COMM, obj_is_predefined(errhandler) ? errhandler : MPI_ERRORS_RETURN);
 }
 
 int mpi_Win_get_errhandler(MPI_Win win, MPI_Errhandler *errhandler)

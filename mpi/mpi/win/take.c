@@ -18,10 +18,10 @@ static void answered(win_answer_t *answer, int error, const void *data, size_t l
     rt.events++;
 }
 
-int win_lock_take(mpi_win_t *win, int rank, win_lock_t lock)
+static int take(mpi_win_t *win, int rank, win_lock_t lock, int promised)
 {
     question_t question = {.answer = {.done = answered, .win = win, .rank = rank}, .rc = -1};
-    win_header_t header = {.kind = WIN_LOCK_ASK, .at = (uint64_t)lock};
+    win_header_t header = {.kind = WIN_LOCK_ASK, .at = (uint64_t)lock, .op = (uint8_t)promised};
     win_target_t *target = win_target(win, rank);
     rt_wait_t wait = RT_WAIT;
     header.token = target == NULL ? 0 : win_answer_expect(&question.answer);
@@ -41,11 +41,25 @@ int win_lock_take(mpi_win_t *win, int rank, win_lock_t lock)
     return rc;
 }
 
+int win_lock_take(mpi_win_t *win, int rank, win_lock_t lock)
+{
+    return take(win, rank, lock, 0);
+}
+
+/* Of several threads one asks, the others wait for it. */
 int win_lock_promised(mpi_win_t *win, int rank)
 {
     win_target_t *target = win_target(win, rank);
-    if (target == NULL)
-        return MPI_ERR_NO_MEM;
+    rt_wait_t wait = RT_WAIT;
+    int rc = target == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
+    while (rc == MPI_SUCCESS && target->asking && (rc = win_check_alive(win, rank, "lock")) == MPI_SUCCESS)
+        rt_wait_step(&wait);
+    if (rc != MPI_SUCCESS || target->lock != WIN_UNLOCKED)
+        return rc;
+    target->asking = 1;
     target->lock_checked = 1;
-    return win_lock_take(win, rank, WIN_SHARED);
+    rc = take(win, rank, WIN_SHARED, 1);
+    target->asking = 0;
+    rt.events++;
+    return rc;
 }

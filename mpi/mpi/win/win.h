@@ -36,7 +36,10 @@ typedef struct win_target {
     int failed;         /* MPI_SUCCESS, or the class of the first error of a call here since the last synchronisation */
     int pending;        /* calls that are under way */
     int refused;        /* MPI_SUCCESS, or the class of an error of its calls here, which had no answer */
-    int unproved;       /* messages without an answer were sent since the last flush (W6) */
+    unsigned sent;      /* messages without an answer (W6) */
+    unsigned proved;    /* of these, so many are known to be done */
+    int asking;         /* a thread takes the lock that MPI_Win_lock_all has promised */
+    int holds;          /* locks of this rank's memory that the other one has */
     win_lock_t lock;    /* of this rank at the target */
     int lock_checked;   /* the target has granted it (no MPI_MODE_NOCHECK) */
     unsigned posts;     /* of this target's exposure epochs, without those that MPI_Win_start has used */
@@ -61,6 +64,7 @@ typedef struct win_waiter {
     int rank;
     win_lock_t lock;
     uint64_t token; /* of its question */
+    int promised;   /* by MPI_Win_lock_all (E2) */
 } win_waiter_t;
 
 typedef enum win_epoch { WIN_NO_EPOCH, WIN_FENCE, WIN_START, WIN_LOCK, WIN_LOCK_ALL } win_epoch_t;

@@ -166,9 +166,27 @@ static void widths(int kind)
     win_end(kind, &win, mine);
 }
 
-/* Not by functions of the program, nor on elements of several types. */
+static void add(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    (void)in, (void)inout, (void)count, (void)type;
+}
+
+/* Not by functions of the program: of many handles, since some look like predefined ones in their last byte. */
+static void own_operations(MPI_Win win, const int *mine)
+{
+    MPI_Op ops[64];
+    for (int i = 0; i < 64; i++) {
+        MPI_Op_create(add, 1, &ops[i]);
+        CHECK(MPI_Accumulate(mine, 1, MPI_INT, right, 0, 1, MPI_INT, ops[i], win) == MPI_ERR_OP);
+    }
+    for (int i = 0; i < 64; i++)
+        MPI_Op_free(&ops[i]);
+}
+
+/* Nor on elements of several types. MPI_NO_OP looks at no type of the origin. */
 static void refused(void)
 {
+    int seen;
     MPI_Aint origin[64];
     MPI_Datatype both, old[2] = {MPI_INT, MPI_DOUBLE};
     MPI_Aint at[2] = {0, 8};
@@ -183,6 +201,11 @@ static void refused(void)
     CHECK(MPI_Accumulate(mine, 1, MPI_DOUBLE, right, 0, 1, MPI_INT64_T, MPI_SUM, win) == MPI_ERR_TYPE);
     CHECK(MPI_Accumulate(mine, 2, MPI_INT, right, 0, 1, MPI_INT, MPI_SUM, win) == MPI_ERR_TRUNCATE);
     CHECK(MPI_Accumulate(mine, 1, MPI_DOUBLE, right, 0, 1, MPI_DOUBLE, MPI_BAND, win) == MPI_ERR_OP);
+    CHECK(MPI_Get_accumulate(mine, 1, MPI_DATATYPE_NULL, &seen, 1, MPI_INT, right, 0, 1, MPI_INT, MPI_SUM, win) ==
+          MPI_ERR_TYPE);
+    CHECK(MPI_Get_accumulate(NULL, 0, MPI_DATATYPE_NULL, &seen, 1, MPI_INT, right, 0, 1, MPI_INT, MPI_NO_OP, win) ==
+          MPI_SUCCESS);
+    own_operations(win, mine);
     MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
     MPI_Type_free(&both);
     win_end(1, &win, mine);

@@ -81,6 +81,31 @@ static void loops_on_itself(int kind)
     win_end(kind, &win, mine);
 }
 
+/* Ranks 0 and 1 lock all and access each other, while all others want one of both for themselves. */
+static void crossing(int kind)
+{
+    MPI_Aint origin[64];
+    int *mine;
+    const int one = 1, other = rank % 2;
+    MPI_Win win = win_make(kind, sizeof(int), 1, (void **)&mine, origin);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < ROUNDS; i++) {
+        if (rank < 2) {
+            MPI_Win_lock_all(0, win);
+            MPI_Accumulate(&one, 1, MPI_INT, (1 - rank) % size, origin[(1 - rank) % size], 1, MPI_INT, MPI_SUM, win);
+            MPI_Win_unlock_all(win);
+        } else {
+            MPI_Win_lock(MPI_LOCK_EXCLUSIVE, other, 0, win);
+            MPI_Accumulate(&one, 1, MPI_INT, other, origin[other], 1, MPI_INT, MPI_SUM, win);
+            MPI_Win_unlock(other, win);
+        }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank < 2 && size % 2 == 0)
+        CHECK(*mine == ROUNDS * size / 2);
+    win_end(kind, &win, mine);
+}
+
 static void test(void)
 {
     const int shares = win_kinds_shared();
@@ -89,5 +114,7 @@ static void test(void)
             excludes(kind);
             several(kind);
             loops_on_itself(kind);
+            if (size > 1)
+                crossing(kind);
         }
 }

@@ -16,7 +16,7 @@ static void on_win(MPI_Win *win, int *code, ...)
     last_code = *code;
 }
 
-static void attributes(MPI_Win win, void *base, MPI_Aint size, int unit, int flavour)
+static void attributes(MPI_Win win, void *base, MPI_Aint length, int unit, int flavour)
 {
     void *value;
     MPI_Aint *bytes;
@@ -25,7 +25,7 @@ static void attributes(MPI_Win win, void *base, MPI_Aint size, int unit, int fla
     MPI_Win_get_attr(win, MPI_WIN_BASE, &value, &flag);
     CHECK(flag && value == base);
     MPI_Win_get_attr(win, MPI_WIN_SIZE, &bytes, &flag);
-    CHECK(flag && *bytes == size);
+    CHECK(flag && *bytes == length);
     MPI_Win_get_attr(win, MPI_WIN_DISP_UNIT, &number, &flag);
     CHECK(flag && *number == unit);
     MPI_Win_get_attr(win, MPI_WIN_CREATE_FLAVOR, &number, &flag);
@@ -153,6 +153,13 @@ static void refused(void)
     CHECK(win == MPI_WIN_NULL && MPI_Win_free(&win) == MPI_ERR_WIN);
     if (size == 1)
         return;
+    MPI_Comm half, between;
+    MPI_Comm_split(MPI_COMM_WORLD, rank > 0, rank, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, rank > 0 ? 0 : 1, 0, &between);
+    MPI_Comm_set_errhandler(between, MPI_ERRORS_RETURN);
+    CHECK(MPI_Win_create(memory, 16, 1, MPI_INFO_NULL, between, &win) == MPI_ERR_COMM);
+    MPI_Comm_free(&between);
+    MPI_Comm_free(&half);
     const int code = MPI_Win_create(memory, rank == 1 ? -1 : 16, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     CHECK(code == (rank == 1 ? MPI_ERR_SIZE : MPI_ERR_OTHER) && win == MPI_WIN_NULL); /* all ranks fail, none waits */
 }
