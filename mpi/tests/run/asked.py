@@ -5,15 +5,18 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 
 from hosts import Ssh, children, is_gone, wait_for
 from runner import LIMIT, expect, launch, started
 
-# Says which signals it gets; after SIGTERM it ends with 0.
+# Says which signals it gets; after SIGTERM it ends with 0. With a folder HEARD it also leaves a file there for SIGTSTP.
 HEARER = """
 import os, signal, time
 def hear(number, _):
     os.write(1, signal.Signals(number).name.encode() + b"\\n")
+    if number == signal.SIGTSTP and "HEARD" in os.environ:
+        open(os.environ["HEARD"] + "/%d" % os.getpid(), "w").close()
     if number == signal.SIGTERM:
         os._exit(0)
 for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTSTP, signal.SIGCONT, signal.SIGTERM):
@@ -100,12 +103,14 @@ def as_job():
 
 
 def stands_still(build):
-    """Ctrl-Z as a shell has it: mpiexec stops, and ranks are told, those of other hosts, too; SIGCONT wakes all."""
-    with Ssh() as ssh, started(build, *ssh, "-hosts", "one,two", "-n", 2, sys.executable, "-c", HEARER, stdout=subprocess.PIPE,
-                               start_new_session=False, preexec_fn=as_job) as process:
+    """Ctrl-Z as a shell has it: mpiexec stops, and ranks are told, those of other hosts, too; SIGCONT wakes all. It comes when the
+    ranks have heard of SIGTSTP: SIGCONT takes away a SIGTSTP that has not been delivered yet."""
+    with Ssh() as ssh, tempfile.TemporaryDirectory() as heard, \
+            started(build, *ssh, "-hosts", "one,two", "-n", 2, "-env", "HEARD", heard, sys.executable, "-c", HEARER,
+                    stdout=subprocess.PIPE, start_new_session=False, preexec_fn=as_job) as process:
         found = lines_of(process, 2)
         process.send_signal(signal.SIGTSTP)
-        stopped = wait_for(lambda: state_of(process.pid) == "T")
+        stopped = wait_for(lambda: state_of(process.pid) == "T" and len(os.listdir(heard)) == 2)
         process.send_signal(signal.SIGCONT)
         found += lines_of(process, 4)
     return expect(stopped and found == ["up\n"] * 2 + ["SIGCONT\n"] * 2 + ["SIGTSTP\n"] * 2, stopped, found)
