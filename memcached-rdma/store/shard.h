@@ -123,7 +123,7 @@ void shard_open_segment(shard_t *shard, extent_t *extent, unsigned ttl);
 bool shard_has_space(const shard_t *shard, const extent_t *extent, size_t bytes);
 /* Puts an item at the end of an extent that has space: its lengths and expiry written, the rest of its header zero. */
 item_t *shard_lay(extent_t *extent, size_t key_bytes, size_t value_bytes, uint32_t expiry);
-/* Space for the copy of an item, of what is free or of the spare (S1). NULL: there is none. */
+/* Space for the copy of an item, from the free space or the spare (S1). NULL: there is none. */
 item_t *shard_space_to_move(shard_t *shard, const item_t *item, const extent_t *from, extent_t **extent_p);
 /* Completes an item: creation, access and checksum; everything else is in place. */
 void shard_seal_item(shard_t *shard, item_t *item, const extent_t *extent, uint32_t data_crc);
@@ -173,7 +173,7 @@ typedef struct reclaim {
 /* One step towards so many neighbouring grains. False: nothing more can be freed. *taken_p: they are here; NULL: look again.
  * kind EXTENT_FREE: they are to be free. */
 bool shard_reclaim(shard_t *shard, reclaim_t *reclaim, extent_kind_t kind, uint32_t grains, extent_t **taken_p);
-/* Evicts the oldest until the pool's limit holds. False: what is left cannot be freed now. */
+/* Evicts the oldest until the pool's limit holds. False: the remaining items cannot be freed now. */
 bool shard_obey_limit(shard_t *shard);
 
 /* ------------------------------------------------------------------------------------------ space.c */

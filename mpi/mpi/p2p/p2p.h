@@ -73,7 +73,7 @@ typedef struct p2p_request {
 /* One of the pool, without a call; back to it. NULL: no memory left. */
 p2p_request_t *p2p_take(void);
 void p2p_put(p2p_request_t *request);
-/* A request for this call, not started; back to the pool, with what it keeps of the call. */
+/* A request for this call, not started; back to the pool, with the type and the communicator of the call. */
 int p2p_prepare(const p2p_call_t *call, p2p_request_t **request_p);
 void p2p_give(p2p_request_t *request);
 /* The request keeps the type of its data no longer (P4). */

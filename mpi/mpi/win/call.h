@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * call.h - a call of the program under way (W5): what it is made of, and when it has ended.
+ * call.h - a call of the program under way (W5): its operations, and its end.
  */
 #ifndef VERBENA_MPI_WIN_CALL_H
 #define VERBENA_MPI_WIN_CALL_H

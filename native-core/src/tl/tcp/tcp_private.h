@@ -240,7 +240,7 @@ void tcp_ep_clear_deadline(tcp_ep_t *ep);
 void tcp_timer_by(tcp_iface_t *iface, uint64_t due_ns);        /* it fires then at the latest */
 uint64_t tcp_timer_take(tcp_iface_t *iface);                   /* it has fired: the time now */
 tcp_ep_t *tcp_timer_next(tcp_iface_t *iface, uint64_t now_ns); /* one whose deadline has come, which it has no more */
-void tcp_timer_again(tcp_iface_t *iface);                      /* sets it to what is due next */
+void tcp_timer_again(tcp_iface_t *iface);                      /* sets the timer to the next deadline */
 
 /* tcp_end.c */
 /* Ends the endpoint with upcalls tx_done and ep_error; a flushing one silently. From progress() only. */
@@ -269,7 +269,7 @@ vbn_status_t tcp_send(tl_ep_t *ep, const tl_packet_t *packet);
 unsigned tcp_tx_progress(tcp_ep_t *ep); /* writes the queue; returns packets completed */
 
 /* tcp_queue.c */
-vbn_status_t tcp_tx_own(tcp_tx_t *tx); /* replaces the caller's payload by an own copy of what is not written yet */
+vbn_status_t tcp_tx_own(tcp_tx_t *tx); /* replaces the caller's payload by an own copy of the unwritten rest */
 void tcp_tx_free(tcp_ep_t *ep, tcp_tx_t *tx);
 vbn_status_t tcp_tx_detach(tcp_ep_t *ep); /* copies payloads that still belong to the caller */
 void tcp_tx_drop(tcp_ep_t *ep, bool upcalls, vbn_status_t status);
