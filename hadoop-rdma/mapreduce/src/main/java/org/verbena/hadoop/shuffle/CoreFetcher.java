@@ -161,7 +161,19 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
             return true;
         } finally {
             end(exchange);
-            open.forEach(open.size() < batch.size() ? KeptOutput::forget : KeptOutput::abort);
+            open.forEach(KeptOutput::forget);
+            if (open.size() == batch.size()) {
+                unused(exchange, room);
+            }
+        }
+    }
+
+    /** Memory of a batch of which nothing is kept. The collector finds it where pieces may still come, of an exchange cut off. */
+    private void unused(Exchange exchange, ByteBuffer room) {
+        if (exchange == null || exchange.isQuiet()) {
+            share.merge().giveBack(room.capacity(), room);
+        } else {
+            share.merge().giveBack(room.capacity());
         }
     }
 

@@ -130,16 +130,18 @@ final class KeptOutput<K, V> extends MapOutput<K, V> {
         }
         merge.giveBack(reserved - held);
         reserved = held;
-        ByteBuffer into = room == null ? merge.allocate((int) held) : room;
-        if (into == null) {
+        if (room == null) {
+            room = merge.allocate((int) held);
+        }
+        if (room == null) {
             reserved = 0;
             throw new IOException("no direct memory; the segment is fetched again");
         }
         if (merge.codec() == null) {
-            fill(into, input);
-            take(into.flip());
+            fill(room, input);
+            take(room.flip());
         } else {
-            decompress(new IFileInputStream(input, compressedLength, merge.conf()), into);
+            decompress(new IFileInputStream(input, compressedLength, merge.conf()), room);
         }
         metrics.inputBytes(compressedLength);
         reporter.progress();
@@ -152,11 +154,15 @@ final class KeptOutput<K, V> extends MapOutput<K, V> {
 
     @Override
     public void abort() {
-        merge.giveBack(reserved);
+        if (room == null) {
+            merge.giveBack(reserved);
+        } else {
+            merge.giveBack(reserved, room);
+        }
         forget();
     }
 
-    /** As abort(), but its memory is a part of a buffer that others keep: it stays counted. */
+    /** As abort(), but its memory is a part of a buffer: it stays counted with that. */
     void forget() {
         reserved = 0;
         room = null;

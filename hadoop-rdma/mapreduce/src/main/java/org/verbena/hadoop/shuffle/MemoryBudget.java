@@ -8,6 +8,7 @@ import org.apache.hadoop.mapreduce.MRJobConfig;
 import org.apache.hadoop.mapreduce.TaskType;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.verbena.core.VbnMemory;
 import org.verbena.core.plugin.HostMemory;
 import org.verbena.core.plugin.PluginSetting;
 
@@ -59,6 +60,15 @@ final class MemoryBudget {
 
     synchronized void giveBack(long bytes) {
         used -= bytes;
+    }
+
+    /**
+     * Of a buffer that no operation uses any more: its pages go back to the system now, not when the JVM finds the buffer, as the
+     * container counts them until then and the bytes may be taken again at once.
+     */
+    void giveBack(long bytes, ByteBuffer allocated) {
+        VbnMemory.discard(allocated);
+        giveBack(bytes);
     }
 
     /** Memory for bytes that were taken; null, and none of it taken any more, when the JVM has none. */

@@ -84,6 +84,11 @@ final class MemoryMerge<K, V> implements MergeManager<K, V> {
         budget.giveBack(bytes);
     }
 
+    /** With memory of {@link #allocate} that nothing uses any more. */
+    void giveBack(long bytes, ByteBuffer allocated) {
+        budget.giveBack(bytes, allocated);
+    }
+
     synchronized void committed(KeptOutput<K, V> output) {
         kept.add(output);
         counters.kept(output.reserved());

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.management.BufferPoolMXBean;
@@ -33,6 +34,7 @@ import org.apache.hadoop.mapreduce.task.reduce.MergeManager;
 import org.apache.hadoop.util.Progress;
 import org.apache.hadoop.util.ReflectionUtils;
 import org.junit.jupiter.api.Test;
+import org.verbena.core.NativeLibrary;
 
 /** What a reducer with many maps keeps and merges, counted. */
 class MemoryMergeTest {
@@ -226,6 +228,23 @@ class MemoryMergeTest {
         assertEquals(0, budget.used());
         assertNull(merge.keep(attempt(TaskType.MAP, 1), segment.bytes.length, BUDGET + 1));
         assertNull(merge.keep(attempt(TaskType.MAP, 1), segment.bytes.length, -1));
+    }
+
+    @Test
+    void the_pages_of_a_segment_that_is_given_up_go_back_at_once() throws Exception {
+        NativeLibrary.load();
+        MemoryMerge<Text, Text> merge = merge(null);
+        byte[] ones = new byte[4 << 20];
+        Arrays.fill(ones, (byte) 1);
+        KeptOutput<Text, Text> output = merge.keep(attempt(TaskType.MAP, 1), ones.length, ones.length);
+        ByteBuffer room = merge.allocate(ones.length);
+        output.room(room);
+        assertThrows(IOException.class, () -> output.shuffle(null, new ByteArrayInputStream(ones), ones.length, ones.length, null,
+            null), "no checksum");
+        assertEquals(1, room.get(ones.length / 2));
+        output.abort();
+        assertEquals(0, budget.used());
+        assertEquals(0, room.get(ones.length / 2), "a page that the system has taken back reads as zeros");
     }
 
     @Test
