@@ -95,7 +95,7 @@ def _parser():
     run.add_argument("--rows", metavar="NAMES", help="only these rows of the group, separated by commas")
     run.add_argument("--sf", type=float, help="scale factor of TPC-H (default 1, with --quick 0.1)")
     run.add_argument("--against", metavar="CHECKOUT",
-                     help="measure core or spark rows against another built checkout instead of stock: before and after")
+                     help="measure core, mpi, shmem or spark rows against another built checkout: before and after")
     run.add_argument("--json", metavar="FILE", help="result file (default .verbena/results/ROW.json)")
     run.add_argument("--html", metavar="FILE", help="also write a page with plots")
     run.add_argument("--work", metavar="DIR", help="folder for data and logs")

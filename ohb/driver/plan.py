@@ -300,9 +300,14 @@ def against(row, checkout):
                                hold=None, stock_properties=row.our_properties, stock_cache=0)
 
 
+_RANKS = {"mpi": mpi, "shmem": shmem}
+
+
 def _missing_before(row):
-    if row.kind not in ("core", "spark", "tpch") or row.control:
-        return "--against: this row cannot compare two checkouts; core and spark rows can"
+    if row.kind not in ("core", "spark", "tpch", "ranks") or row.control:
+        return "--against: this row cannot compare two checkouts; core, mpi, shmem and spark rows can"
+    if row.kind == "ranks":
+        return _RANKS[row.name].before(row.against).missing()
     built = core.built_program(row.against) if row.kind == "core" else spark.built_plugin(row.against)
     return None if built else "the other checkout is not built: run ./verbena build in it"
 
@@ -316,7 +321,8 @@ def missing(row, root):
     if row.kind == "memcached":
         return memcached.missing(root)
     if row.kind == "ranks":
-        return {"mpi": mpi, "shmem": shmem}[row.name].missing(root)
+        sides = _RANKS[row.name]
+        return sides.ours(root).missing() if row.against else sides.missing(root)
     if row.network and (reason := hosts.missing()):
         return reason
     if row.kind in ("hdfs", "mr"):

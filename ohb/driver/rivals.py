@@ -22,6 +22,12 @@ def family(name):
     return FAMILIES[name.split(".")[0]]
 
 
+def _peers(row, root):
+    """The stock sides of a row, or the other checkout in their place."""
+    sides = family(row.name)
+    return [sides.before(row.against)] if row.against else sides.peers(root)
+
+
 def measure(runner, row, entry, part):
     """Rounds of pairs, at least one, until all are done or another one would end after the row's limit."""
     entry["params"]["peer"] = BEST
@@ -63,7 +69,7 @@ def _side(name, version):
 def _build(runner, row):
     """[(bench, entry)] of the stock sides that are here; the others are in the document as skipped."""
     found = []
-    for peer in family(row.name).peers(runner.root):
+    for peer in _peers(row, runner.root):
         own = runner.entry(dataclasses.replace(row, name=f"{row.name}.{peer.name}", stock=peer.title, metric=None),
                            {"peer": peer.name})
         runner.document["runs"].append(own)
@@ -112,7 +118,8 @@ def _conclude(row, entry, done):
     entry["headline"] = verdicts.headline(entry["result"], row.metric)
     names = {name: own["params"]["peer"] for name, own in best.items()}
     versions = {key: value for own in done for key, value in own["sides"]["a"]["versions"].items()}
-    entry["sides"] = {"a": {**_side("the best of the stock libraries, cell by cell", versions), "settings": {"best": names}},
+    title = row.stock if row.against else "the best of the stock libraries, cell by cell"
+    entry["sides"] = {"a": {**_side(title, versions), "settings": {"best": names}},
                       "b": _side("verbena", {})}
 
 
@@ -143,8 +150,9 @@ def _ratio(summary):
 def _verdict(name, entries, best, value):
     """Ratio to the library that counts, its spread, and whether the promise is kept, of the ratio or of our own value."""
     sides = family(best[name]["row"])
-    promised, against = sides.target(name) or (None, None)
-    most = sides.MOST.get(ranks.bare(name))
+    is_before = best[name]["params"]["peer"] == ranks.BEFORE  # what we promise is about stock
+    promised, against = (None if is_before else sides.target(name)) or (None, None)
+    most = None if is_before else sides.MOST.get(ranks.bare(name))
     own = next((own for own in entries if own["params"]["peer"] == against), best[name])
     summary = own["result"].get(name) or best[name]["result"][name]
     spread = f"[{summary['lo']:.2f} .. {summary['hi']:.2f}]" if summary["ratio"] is not None else ""

@@ -19,8 +19,15 @@ TARGETS = {"latency.8": (0.95, None), "latency.1048576": (0.8, None), "rate.8": 
 
 
 def ours(root):
-    build = os.environ.get("VERBENA_MPI_BIN") or os.path.join(root, ".verbena", "build", "mpi")
+    build = os.environ.get("VERBENA_MPI_BIN") or ranks.build(root)
     return Library("verbena", "Verbena", f"{build}/bin/mpicc", f"{build}/bin/mpiexec", cure="run ./verbena build mpi")
+
+
+def before(checkout):
+    """The library that another checkout has built."""
+    build = ranks.build(checkout)
+    return Library(ranks.BEFORE, "Verbena of the other checkout", f"{build}/bin/mpicc", f"{build}/bin/mpiexec",
+                   cure="run ./verbena build mpi in it")
 
 
 def peers(root):

@@ -16,6 +16,7 @@ from sides import core
 NEAR_NS, FAR_NS = 110, 150  # a line's way between two processors: below near, above far
 STARTS = 3
 COMMON = "mpi/bench/common"
+BEFORE = "before"  # name of the library of another checkout
 # Open MPI counts processors as slots, refuses more ranks than slots and refuses root; nothing here tunes it.
 OPEN_MPI = ("--allow-run-as-root", "--oversubscribe", "--use-hwthread-cpus")
 
@@ -44,6 +45,11 @@ class Library:
 
     def command(self, ranks, *words):
         return [self.launcher, *self.options, "-n", str(ranks), *words]
+
+
+def build(checkout):
+    """Where a checkout's libraries for ranks are."""
+    return os.path.join(checkout, ".verbena", "build", "mpi")
 
 
 def label(before, after):

@@ -16,8 +16,15 @@ MOST = {"four.barrier": 20}
 
 
 def ours(root):
-    build = os.environ.get("VERBENA_MPI_BIN") or os.path.join(root, ".verbena", "build", "mpi")
+    build = os.environ.get("VERBENA_MPI_BIN") or ranks.build(root)
     return Library("verbena", "Verbena", f"{build}/bin/oshcc", f"{build}/bin/oshrun", cure="run ./verbena build shmem")
+
+
+def before(checkout):
+    """The library that another checkout has built."""
+    build = ranks.build(checkout)
+    return Library(ranks.BEFORE, "Verbena of the other checkout", f"{build}/bin/oshcc", f"{build}/bin/oshrun",
+                   cure="run ./verbena build shmem in it")
 
 
 def peers(_root):

