@@ -48,8 +48,8 @@ int main(int argc, char **argv)
     const double start = seconds_now();
     MPI_Init(&argc, &argv);
     const double took = seconds_now() - start;
-    const library_t library = {"mpibench", MOST_BYTES, cells_two, cells_four, cells_two_count, cells_four_count,
-                               meet,       gather,     agree,     memory,     release,         abort_all};
+    const library_t library = {"mpibench", MOST_BYTES, forms,  form_count, meet,
+                               gather,     agree,      memory, release,    abort_all};
     bench_t bench = {0};
     MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &bench.size);

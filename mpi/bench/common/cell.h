@@ -33,12 +33,21 @@ typedef struct cell {
     const char *unit;
 } cell_t;
 
+/* Cells that one start of the program measures. */
+typedef struct form {
+    const char *name; /* the program's first word */
+    int ranks;
+    int pinned; /* each rank to a processor of its own, of a list; a probe stands around each cell */
+    const cell_t *cells;
+    size_t count;
+} form_t;
+
 /* What a benchmark gives. */
 typedef struct library {
     const char *name;
     size_t bytes; /* of each of both buffers */
-    const cell_t *two, *four;
-    size_t two_count, four_count;
+    const form_t *forms;
+    size_t form_count;
     void (*meet)(void);                                                /* a barrier */
     void (*gather)(const bench_t *bench, double mine, double *values); /* every rank's, at rank 0 */
     int (*agree)(int value);                                           /* rank 0's, at every rank */

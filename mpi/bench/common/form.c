@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * form.c - the forms of a benchmark program, and its buffers.
  *
- * usage: PROGRAM two CPU,CPU    two ranks, one on each of these processors
- *        PROGRAM four           four ranks, placed by whoever starts them
+ * usage: PROGRAM FORM CPU,CPU   a form of two ranks, one on each of these processors
+ *        PROGRAM FORM           another form, its ranks placed by whoever starts them
  *        PROGRAM start          the time of the library's set-up only
  * Rank 0 prints one line of JSON for each cell. Wrong content ends the job with status 1.
  */
@@ -21,22 +21,18 @@ static char *buffer(const library_t *library, size_t bytes)
     return memory;
 }
 
-static void measure(const library_t *library, bench_t *bench, const char *form, const char *list)
+static void measure(const library_t *library, bench_t *bench, const form_t *form, const char *list)
 {
-    const int two = list != NULL;
-    if (bench->size != (two ? 2 : 4))
-        bench_fail(form, "wrong number of ranks");
-    if (two)
+    if (bench->size != form->ranks)
+        bench_fail(form->name, "wrong number of ranks");
+    if (form->pinned)
         place_pin(bench->rank, list);
     bench->out = buffer(library, library->bytes);
     bench->in = buffer(library, library->bytes);
-    if (two)
+    if (form->pinned)
         probe_open(library, bench);
     library->meet();
-    if (two)
-        cells_run(library, bench, library->two, library->two_count);
-    else
-        cells_run(library, bench, library->four, library->four_count);
+    cells_run(library, bench, form->cells, form->count);
     library->release(bench->in);
     library->release(bench->out);
 }
@@ -56,15 +52,23 @@ static void print_start(const library_t *library, const bench_t *bench, double s
     free(values);
 }
 
+/* NULL: no form has this name, or it has another number of words. */
+static const form_t *find(const library_t *library, int argc, char **argv)
+{
+    for (const form_t *form = library->forms; argc >= 2 && form < library->forms + library->form_count; form++)
+        if (strcmp(argv[1], form->name) == 0 && argc == 2 + form->pinned)
+            return form;
+    return NULL;
+}
+
 void bench_run(const library_t *library, bench_t *bench, int argc, char **argv, double set_up_seconds)
 {
+    const form_t *form = find(library, argc, argv);
     bench_names(library);
-    if (argc == 2 && strcmp(argv[1], "start") == 0)
+    if (form != NULL)
+        measure(library, bench, form, argv[2]);
+    else if (argc == 2 && strcmp(argv[1], "start") == 0)
         print_start(library, bench, set_up_seconds);
-    else if (argc == 3 && strcmp(argv[1], "two") == 0)
-        measure(library, bench, argv[1], argv[2]);
-    else if (argc == 2 && strcmp(argv[1], "four") == 0)
-        measure(library, bench, argv[1], NULL);
     else
-        bench_fail("usage", "two CPU,CPU | four | start");
+        bench_fail("usage", "start | FORM | FORM CPU,CPU");
 }

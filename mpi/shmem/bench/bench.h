@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bench.h - what the files of shmembench offer each other: main.c runs the cells of cells.c, whose loops are in rma.c and coll.c.
+ * bench.h - what the files of shmembench offer each other: main.c runs the forms of cells.c; the loops of
+ * their cells are in rma.c and coll.c.
  */
 #ifndef SHMEM_BENCH_BENCH_H
 #define SHMEM_BENCH_BENCH_H
@@ -23,7 +24,7 @@ double coll_barrier(bench_t *bench, size_t bytes, int rounds);
 double coll_broadcast(bench_t *bench, size_t bytes, int rounds);
 double coll_reduce(bench_t *bench, size_t bytes, int rounds);
 
-extern const cell_t cells_two[], cells_four[]; /* of two PEs; of four PEs on two processors */
-extern const size_t cells_two_count, cells_four_count;
+extern const form_t forms[];
+extern const size_t form_count;
 
 #endif

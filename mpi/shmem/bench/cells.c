@@ -7,7 +7,7 @@
 #define BANDWIDTH(name, loop, size) {name, loop, size, {1000, 200}, 0, 0, (double)(size) * 1e-9, "GB/s"}
 #define COLLECTIVE(name, loop, size) {name, loop, size, {1000, 100}, 1, 1e6, 0, "us"}
 
-const cell_t cells_two[] = {
+static const cell_t two[] = {
     OPERATION("put", rma_put, 8),
     OPERATION("put_quiet", rma_put_quiet, 8),
     OPERATION("get", rma_get, 8),
@@ -29,6 +29,7 @@ const cell_t cells_two[] = {
     COLLECTIVE("reduce", coll_reduce, 8),
     COLLECTIVE("reduce", coll_reduce, 1u << 20),
 };
-const cell_t cells_four[] = {COLLECTIVE("barrier", coll_barrier, 0), COLLECTIVE("reduce", coll_reduce, 8)};
-const size_t cells_two_count = sizeof(cells_two) / sizeof(cells_two[0]);
-const size_t cells_four_count = sizeof(cells_four) / sizeof(cells_four[0]);
+static const cell_t four[] = {COLLECTIVE("barrier", coll_barrier, 0), COLLECTIVE("reduce", coll_reduce, 8)};
+const form_t forms[] = {{"two", 2, 1, two, sizeof(two) / sizeof(two[0])},
+                        {"four", 4, 0, four, sizeof(four) / sizeof(four[0])}};
+const size_t form_count = sizeof(forms) / sizeof(forms[0]);

@@ -56,8 +56,8 @@ int main(int argc, char **argv)
     const double start = seconds_now();
     shmem_init();
     const double took = seconds_now() - start;
-    const library_t library = {"shmembench", MOST_BYTES, cells_two, cells_four, cells_two_count, cells_four_count,
-                               meet,         gather,     agree,     memory,     release,         abort_all};
+    const library_t library = {"shmembench", MOST_BYTES, forms,  form_count, meet,
+                               gather,       agree,      memory, release,    abort_all};
     bench_t bench = {.rank = shmem_my_pe(), .size = shmem_n_pes()};
     if (bench.size > MOST_PES)
         return 1;

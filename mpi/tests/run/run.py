@@ -144,14 +144,17 @@ def examples(build):
 def bench(build):
     """Each cell of mpi/bench has its line, and content that was looked at."""
     processors = ",".join(str(sorted(os.sched_getaffinity(0))[place]) for place in (0, -1))
-    for words, count in ((["start"], 1), (["two", processors], 16), (["four"], 2)):
-        ranks = 4 if words == ["four"] else 2
+    for ranks, words, count in ((2, ["start"], 1), (2, ["two", processors], 16), (4, ["four"], 2),
+                                (2, ["rma", processors], 13), (9, ["counter"], 1)):
         status, out, err = launch(build, "-n", ranks, build / "tests/mpibench", *words)
         cells = [json.loads(line) for line in out.splitlines()]
         if status != 0 or len(cells) != count or any(cell["value"] <= 0 for cell in cells):
             return [f"{words}: status {status}", out, err]
-    status, _, err = launch(build, "-n", 3, build / "tests/mpibench", "four")
-    return expect(status == 1 and "wrong number of ranks" in err, status, err)
+    for words, text in ((["four"], "wrong number of ranks"), (["rma"], "usage"), (["counter", processors], "usage")):
+        status, _, err = launch(build, "-n", 3, build / "tests/mpibench", *words)
+        if status != 1 or text not in err:
+            return [f"{words}: status {status}", err]
+    return []
 
 
 def ends_quietly(build):
