@@ -11,15 +11,20 @@ import time
 
 from driver import blocks, stats, verdicts
 from driver.procs import Failed, Killed
-from sides import mpi, ranks, shmem, spark
+from sides import mpi, mpi_rma, ranks, shmem, spark
 
-FAMILIES = {"mpi": mpi, "shmem": shmem}  # by the first part of a row's name
+FAMILIES = {"mpi.messages": mpi, "mpi.rma": mpi_rma, "shmem": shmem}  # by a row's name
 BEST = "best"  # in the place of a stock side's name: the entry of the row itself
 
 
 def family(name):
-    """The module of a row's libraries."""
-    return FAMILIES[name.split(".")[0]]
+    """The module of a row's libraries, by the name of the row or of an entry of one of its sides."""
+    return FAMILIES.get(name) or FAMILIES[_row(name)]
+
+
+def _row(name):
+    """The row of an entry ROW.SIDE."""
+    return name.rpartition(".")[0]
 
 
 def _peers(row, root):
@@ -79,7 +84,7 @@ def _build(runner, row):
             own["notes"].append(lacking)
             continue
         try:
-            found.append((family(row.name).Bench(peer, runner.root, runner.work), own))
+            found.append((family(row.name).Bench(peer, row.against or runner.root, runner.work), own))
             own["sides"] = {"a": _side(peer.title, {peer.name: peer.version()}), "b": _side("verbena", {})}
         except Failed as failure:
             own["status"] = "failed"
@@ -113,6 +118,7 @@ def _conclude(row, entry, done):
         own["result"] = {name: {**summary, "unit": sides.UNITS[name.split(".")[0]], "better": sides.better(name)}
                          for name, summary in blocks.reduce(own["blocks"]).items()}
         own["verified"] = True  # the benchmark looks at what was delivered
+        own["notes"] += [f"{cells} left out: {why}" for cells, why in _refused(own).items()]
     best = best_of(done)
     entry["result"] = {name: own["result"][name] for name, own in best.items()}
     entry["headline"] = verdicts.headline(entry["result"], row.metric)
@@ -121,6 +127,11 @@ def _conclude(row, entry, done):
     title = row.stock if row.against else "the best of the stock libraries, cell by cell"
     entry["sides"] = {"a": {**_side(title, versions), "settings": {"best": names}},
                       "b": _side("verbena", {})}
+
+
+def _refused(own):
+    """{cells: why} that a stock library did not run."""
+    return {cells: why for block in own["blocks"] for cells, why in block["details"].get("refused", {}).items()}
 
 
 def best_of(entries):
@@ -169,12 +180,15 @@ def _verdict(name, entries, best, value):
 
 
 def table(document):
-    """Text: each cell with our median, every stock side's and the ratio to it, and what was promised; or empty."""
+    """Text, or empty: for each row its cells with our median, every stock side's and the ratio to it, and what was promised."""
     entries = [run for run in document["runs"] if run["params"].get("peer", BEST) != BEST and run["result"]]
+    return "\n\n".join(_table(row, [own for own in entries if _row(own["row"]) == row])
+                       for row in dict.fromkeys(_row(own["row"]) for own in entries))
+
+
+def _table(row, entries):
     best = best_of(entries)
-    if not best:
-        return ""
-    lines = [["cell", "unit", "Verbena", *(own["params"]["peer"] for own in entries), "held to", "ratio", "95 %",
+    lines = [[row, "unit", "Verbena", *(own["params"]["peer"] for own in entries), "held to", "ratio", "95 %",
               "target", ""]]
     for name in sorted(best, key=lambda name: name.rsplit(".", 1)[-1] not in ("near", "far")):
         values = [block["metrics"][name] for own in entries for block in own["blocks"]
@@ -188,7 +202,8 @@ def table(document):
                       for place, (cell, width) in enumerate(zip(line, widths))).rstrip() for line in lines]
     dropped = sum(len(block["details"]["dropped"]) for own in entries for block in own["blocks"])
     return "\n".join(text + ["In brackets: ratio Verbena / stock of pairs at equal distance; ~: only noisy pairs. "
-                             f"{dropped} cells left out: their distance changed meanwhile."])
+                             f"{dropped} cells left out: their distance changed meanwhile.",
+                             *(f"{own['params']['peer']}: {note.splitlines()[0]}" for own in entries for note in own["notes"])])
 
 
 def fragment(document):

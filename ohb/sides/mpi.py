@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The row mpi: the libraries that are measured, and mpi/bench built with and started by each."""
+"""The row mpi.messages, and what mpi.rma shares with it: the libraries, and mpi/bench built with and started by each."""
 import os
 
 from sides import core, ranks
@@ -18,16 +18,23 @@ TARGETS = {"latency.8": (0.95, None), "latency.1048576": (0.8, None), "rate.8": 
            "launch": (0.8, None)}
 
 
+# What leaves ranks of one host TCP only.
+OPEN_MPI_TCP = ("--mca", "pml", "ob1", "--mca", "btl", "self,tcp", "--mca", "osc", "^sm")
+OURS_TCP = ("-fake-hosts", "RANKS")
+MPICH_TCP = {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self", "FI_PROVIDER": "tcp"}  # by its UCX or its libfabric
+
+
 def ours(root):
     build = os.environ.get("VERBENA_MPI_BIN") or ranks.build(root)
-    return Library("verbena", "Verbena", f"{build}/bin/mpicc", f"{build}/bin/mpiexec", cure="run ./verbena build mpi")
+    return Library("verbena", "Verbena", f"{build}/bin/mpicc", f"{build}/bin/mpiexec", cure="run ./verbena build mpi",
+                   tcp_options=OURS_TCP)
 
 
 def before(checkout):
     """The library that another checkout has built."""
     build = ranks.build(checkout)
     return Library(ranks.BEFORE, "Verbena of the other checkout", f"{build}/bin/mpicc", f"{build}/bin/mpiexec",
-                   cure="run ./verbena build mpi in it")
+                   cure="run ./verbena build mpi in it", tcp_options=OURS_TCP)
 
 
 def peers(root):
@@ -35,13 +42,15 @@ def peers(root):
     mpich, intel = os.environ.get("VERBENA_MPICH", "mpich"), os.environ.get("VERBENA_IMPI", "impi-rt")
     pypi = "./verbena bench mpi installs it from PyPI"
     return [Library("openmpi", "Debian's Open MPI", "mpicc.openmpi", "mpiexec.openmpi", ranks.OPEN_MPI,
-                    cure="apt-get install openmpi-bin libopenmpi-dev"),
+                    cure="apt-get install openmpi-bin libopenmpi-dev", tcp_options=OPEN_MPI_TCP),
             Library("mpich", "Debian's MPICH", "mpicc.mpich", "mpiexec.mpich",
-                    cure="apt-get install mpich libmpich-dev"),
-            Library("pypi-mpich", "PyPI's mpich", f"{mpich}/bin/mpicc", f"{mpich}/bin/mpiexec", cure=pypi),
+                    cure="apt-get install mpich libmpich-dev", tcp_environment=MPICH_TCP),
+            Library("pypi-mpich", "PyPI's mpich", f"{mpich}/bin/mpicc", f"{mpich}/bin/mpiexec", cure=pypi,
+                    tcp_environment=MPICH_TCP),
             # It brings no compiler wrapper: ours, as it has the standard ABI, too.
             Library("impi-rt", "Intel MPI (PyPI's impi-rt)", ours(root).compiler, f"{intel}/bin/mpiexec",
-                    environment={"I_MPI_ROOT": intel, "LD_LIBRARY_PATH": f"{intel}/lib"}, cure=pypi)]
+                    environment={"I_MPI_ROOT": intel, "LD_LIBRARY_PATH": f"{intel}/lib"}, cure=pypi,
+                    tcp_environment={"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp"})]
 
 
 def missing(root):

@@ -15,6 +15,7 @@ from sides import core
 
 NEAR_NS, FAR_NS = 110, 150  # a line's way between two processors: below near, above far
 STARTS = 3
+LIMIT_S = 60  # of one cell, which takes a second
 COMMON = "mpi/bench/common"
 BEFORE = "before"  # name of the library of another checkout
 # Open MPI counts processors as slots, refuses more ranks than slots and refuses root; nothing here tunes it.
@@ -31,6 +32,8 @@ class Library:
     options: tuple = ()
     environment: dict = dataclasses.field(default_factory=dict)
     cure: str = ""  # what to do when it is missing
+    tcp_options: tuple = ()  # that leave ranks of one host TCP only; RANKS stands for their number
+    tcp_environment: dict = dataclasses.field(default_factory=dict)
 
     def missing(self):
         """What it lacks here, or None."""
@@ -43,8 +46,9 @@ class Library:
         found = re.search(r"\d+\.\d+(\.\d+)*", done.stdout)
         return found.group() if found else "unknown"
 
-    def command(self, ranks, *words):
-        return [self.launcher, *self.options, "-n", str(ranks), *words]
+    def command(self, ranks, *words, tcp=False):
+        only = [option.replace("RANKS", str(ranks)) for option in self.tcp_options] if tcp else []
+        return [self.launcher, *self.options, *only, "-n", str(ranks), *words]
 
 
 def build(checkout):
@@ -83,24 +87,30 @@ class Bench:
         if done.returncode != 0:
             raise Failed(f"{library.title} does not compile {self.SOURCES[0]}: {done.stderr.strip()[-500:]}")
 
-    def _answers(self, cpus, ranks, *words):
-        command = ["taskset", "-c", cpus, *self.library.command(ranks, self._program, *words)]
-        return core.json_lines(command, self._log, environment={**os.environ, **self.library.environment})
+    def _answers(self, cpus, ranks, *words, tcp=False):
+        command = ["taskset", "-c", cpus, *self.library.command(ranks, self._program, *words, tcp=tcp)]
+        return core.json_lines(command, self._log, timeout=LIMIT_S, environment={
+            **os.environ, **self.library.environment, **(self.library.tcp_environment if tcp else {})})
 
-    def block(self, _side=None, _seed=None):
-        """Every cell once: {metrics, details}. A cell whose two probes differ is left out and counted."""
+    def _of_two(self, form):
+        """The cells of a form of two ranks, at each distance: (metrics, those whose two probes differ, which are left out)."""
         metrics, dropped = {}, []
-        places = [cpus for _, cpus in core.placements()]
-        for cpus in places:
-            for cell in self._answers(cpus, 2, "two", cpus):
+        for _, cpus in core.placements():
+            for cell in self._answers(cpus, 2, form, cpus):
                 distance = label(cell["before"], cell["after"])
                 if distance is None:
                     dropped.append(metric(cell["row"], cell["size"]))
                 else:
                     metrics.setdefault(metric(cell["row"], cell["size"], distance), cell["value"])
-        for cell in self._answers(places[0], 4, "four"):
+        return metrics, dropped
+
+    def block(self, _side=None, _seed=None):
+        """Every cell once: {metrics, details}."""
+        metrics, dropped = self._of_two("two")
+        cpus = core.placements()[0][1]
+        for cell in self._answers(cpus, 4, "four"):
             metrics["four." + metric(cell["row"], cell["size"])] = cell["value"]
-        metrics.update(self._start(places[0]))
+        metrics.update(self._start(cpus))
         return {"metrics": metrics, "details": {"dropped": dropped}}
 
     def _start(self, cpus):

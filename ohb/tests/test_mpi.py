@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The row mpi: labels, names and targets; what a library's job says; several stock sides and the best of them."""
+"""The rows mpi.messages and mpi.rma: labels, names, targets; what a library's job says; several stock sides, the best of them."""
+import contextlib
+import dataclasses
 import os
+import pathlib
+import re
 import tempfile
 import unittest
 import unittest.mock
@@ -8,7 +12,7 @@ import unittest.mock
 from driver import blocks, plan, report, rivals, schema
 from driver.procs import Failed
 from driver.run import Runner
-from sides import mpi, mpi_demo, ranks, ranks_demo
+from sides import mpi, mpi_demo, mpi_rma, ranks, ranks_demo
 
 NOISE = {"idle": 0.0, "steal": 0.0, "foreign": 0.0, "runq": 0.0, "switches": 0.0}
 
@@ -63,7 +67,7 @@ def program(folder, name, text):
     return path
 
 
-class OneLibrary(unittest.TestCase):
+class WithPrograms(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -75,6 +79,8 @@ class OneLibrary(unittest.TestCase):
         return ranks.Library("some", "Some MPI", program(self.folder, "cc", compiler), program(self.folder, "run", launcher),
                            environment={"SECRET": "of its own"}, cure="install it")
 
+
+class OneLibrary(WithPrograms):
     def test_a_block_has_every_cell_and_counts_those_whose_distance_changed(self):
         answer = mpi.Bench(self.library(), self.folder, f"{self.folder}/work").block()
         self.assertEqual(set(answer["metrics"]), {"latency.8.near", "four.barrier", "init", "launch"})
@@ -185,65 +191,66 @@ class SeveralStockSides(unittest.TestCase):
                 mpi, Bench=FakeBench, ours=lambda _root: library("verbena"), peers=lambda _root: sides), \
                 unittest.mock.patch.dict(FakeBench.SPEED, speed), \
                 unittest.mock.patch("driver.noise.between", lambda _before, _after: NOISE):
-            document = Runner(work, work, f"{work}/result.json", True, pairs).run(rows or plan.select("mpi"))
+            document = Runner(work, work, f"{work}/result.json", True, pairs).run(rows or plan.select("mpi.messages"))
             schema.validate(document)
         return document, {run["row"]: run for run in document["runs"]}
 
     def test_another_checkout_takes_the_place_of_all_stock_sides(self):
-        rows = [plan.against(row, os.path.dirname(__file__)) for row in plan.select("mpi")]
-        self.assertIn("run ./verbena build mpi in it", self.measured(rows=rows)[1]["mpi"]["notes"][0])
+        rows = [plan.against(row, os.path.dirname(__file__)) for row in plan.select("mpi.messages")]
+        self.assertIn("run ./verbena build mpi in it", self.measured(rows=rows)[1]["mpi.messages"]["notes"][0])
         with unittest.mock.patch.object(mpi, "before", lambda _checkout: library(ranks.BEFORE)):
             document, runs = self.measured(rows=rows, before=2.0)
-        self.assertEqual(set(runs), {"mpi", "mpi.before"})
-        self.assertEqual(runs["mpi"]["result"]["latency.8.near"]["ratio"], 0.5)
-        self.assertTrue(runs["mpi"]["sides"]["a"]["name"].startswith("Verbena at "))
+        self.assertEqual(set(runs), {"mpi.messages", "mpi.messages.before"})
+        self.assertEqual(runs["mpi.messages"]["result"]["latency.8.near"]["ratio"], 0.5)
+        self.assertTrue(runs["mpi.messages"]["sides"]["a"]["name"].startswith("Verbena at "))
         self.assertNotIn("held", "".join(rivals.table(document).splitlines()[1:]), "promises are about stock")
 
     def test_the_best_stock_side_of_each_cell_counts(self):
         document, runs = self.measured()
-        self.assertEqual((document["status"], runs["mpi"]["verified"]), ("complete", True))
-        self.assertEqual(runs["mpi"]["result"]["latency.8.near"]["ratio"], 0.5)
-        self.assertEqual(runs["mpi"]["result"]["rate.8.near"]["ratio"], 2.0)
-        self.assertEqual(runs["mpi.mpich"]["result"]["latency.8.near"]["ratio"], 0.25)
-        self.assertEqual(set(runs["mpi"]["sides"]["a"]["settings"]["best"].values()), {"openmpi"})
-        self.assertEqual([block["side"] for block in runs["mpi.mpich"]["blocks"]], list("abba"))
+        self.assertEqual((document["status"], runs["mpi.messages"]["verified"]), ("complete", True))
+        self.assertEqual(runs["mpi.messages"]["result"]["latency.8.near"]["ratio"], 0.5)
+        self.assertEqual(runs["mpi.messages"]["result"]["rate.8.near"]["ratio"], 2.0)
+        self.assertEqual(runs["mpi.messages.mpich"]["result"]["latency.8.near"]["ratio"], 0.25)
+        self.assertEqual(set(runs["mpi.messages"]["sides"]["a"]["settings"]["best"].values()), {"openmpi"})
+        self.assertEqual([block["side"] for block in runs["mpi.messages.mpich"]["blocks"]], list("abba"))
 
     def test_a_cell_that_only_a_later_pair_has_is_in_the_result(self):
-        self.assertEqual(self.measured()[1]["mpi"]["result"]["latency.8.far"]["pairs"], 1)
+        self.assertEqual(self.measured()[1]["mpi.messages"]["result"]["latency.8.far"]["pairs"], 1)
 
     def test_a_library_that_is_not_here_is_said_and_left_out(self):
         document, runs = self.measured()
-        self.assertEqual(runs["mpi.impi-rt"]["status"], "skipped")
-        self.assertIn("mpi.impi-rt: skipped: the library impi-rt is not here; install it", report.table(document))
+        self.assertEqual(runs["mpi.messages.impi-rt"]["status"], "skipped")
+        self.assertIn("mpi.messages.impi-rt: skipped: the library impi-rt is not here; install it", report.table(document))
 
     def test_a_stock_side_that_fails_is_out_and_the_others_go_on(self):
         document, runs = self.measured(mpich=-4.0)
-        self.assertEqual((runs["mpi.mpich"]["status"], runs["mpi.mpich"]["notes"]), ("failed", ["mpich crashed"]))
-        self.assertEqual((runs["mpi"]["status"], len(runs["mpi.openmpi"]["blocks"])), ("complete", 4))
+        self.assertEqual((runs["mpi.messages.mpich"]["status"], runs["mpi.messages.mpich"]["notes"]), ("failed", ["mpich crashed"]))
+        self.assertEqual((runs["mpi.messages"]["status"], len(runs["mpi.messages.openmpi"]["blocks"])), ("complete", 4))
         self.assertEqual(document["status"], "failed")
 
     def test_our_own_failure_fails_the_row(self):
         _, runs = self.measured(verbena=-1.0)
-        self.assertEqual((runs["mpi"]["status"], runs["mpi"]["notes"]), ("failed", ["verbena crashed"]))
-        self.assertEqual((runs["mpi.mpich"]["status"], runs["mpi.mpich"]["notes"]),
+        self.assertEqual((runs["mpi.messages"]["status"], runs["mpi.messages"]["notes"]), ("failed", ["verbena crashed"]))
+        self.assertEqual((runs["mpi.messages.mpich"]["status"], runs["mpi.messages.mpich"]["notes"]),
                          ("failed", ["the row ended early: verbena crashed"]))
 
     def test_the_row_fails_when_every_stock_side_does_and_says_why(self):
         _, runs = self.measured(mpich=-4.0, openmpi=-2.0)
-        self.assertEqual(runs["mpi"]["status"], "failed")
-        self.assertIn("openmpi crashed; mpich crashed", runs["mpi"]["notes"][0])
+        self.assertEqual(runs["mpi.messages"]["status"], "failed")
+        self.assertIn("openmpi crashed; mpich crashed", runs["mpi.messages"]["notes"][0])
 
     def test_a_stock_side_that_cannot_be_built_is_out(self):
         with unittest.mock.patch.object(FakeBench, "REFUSED", "openmpi"):
             _, runs = self.measured()
-        self.assertEqual((runs["mpi.openmpi"]["notes"], runs["mpi"]["status"]), (["openmpi: no header"], "complete"))
-        self.assertEqual(set(runs["mpi"]["sides"]["a"]["settings"]["best"].values()), {"mpich"})
+        self.assertEqual(runs["mpi.messages.openmpi"]["notes"], ["openmpi: no header"])
+        self.assertEqual(runs["mpi.messages"]["status"], "complete")
+        self.assertEqual(set(runs["mpi.messages"]["sides"]["a"]["settings"]["best"].values()), {"mpich"})
 
     def test_without_time_there_is_one_pair_and_the_row_says_so(self):
-        row = plan.select("mpi")[0]
+        row = plan.select("mpi.messages")[0]
         with unittest.mock.patch.dict(row.quick, limit_s=-1):
             _, runs = self.measured()
-        self.assertEqual((len(runs["mpi.openmpi"]["blocks"]), runs["mpi"]["notes"]),
+        self.assertEqual((len(runs["mpi.messages.openmpi"]["blocks"]), runs["mpi.messages"]["notes"]),
                          (2, ["1 of 2 pairs: the row's time limit ended it"]))
 
     def test_the_table_shows_all_sides_and_what_was_promised(self):
@@ -259,13 +266,78 @@ class SeveralStockSides(unittest.TestCase):
     def test_the_page_plots_the_best_and_shows_the_table(self):
         document = self.measured()[0]
         page = report.page(document, "t", after=rivals.fragment(document))
-        self.assertIn("mpi latency.8.near", page)
-        self.assertNotIn("mpi.mpich latency.8.near", page)
+        self.assertIn("mpi.messages latency.8.near", page)
+        self.assertNotIn("mpi.messages.mpich latency.8.near", page)
         self.assertIn("held to", page)
 
     def test_other_documents_have_no_such_table(self):
         other = {"runs": [{"params": {"scale": 1}, "result": {"ratio": {}}}]}
         self.assertEqual((rivals.table(other), rivals.fragment(other)), ("", ""))
+
+
+WINDOWS_LAUNCHER = """#!/bin/sh
+case "$*:$ONLY" in
+*" counter:tcp") echo 'no such transport' >&2; exit 4 ;;
+*" counter:"*) echo '{"row": "counter", "size": 0, "unit": "us", "value": 7, "before": 0, "after": 0}' ;;
+*"-only 2 -n 2 "*:tcp) echo '{"row": "put", "size": 8, "unit": "us", "value": 30, "before": 60, "after": 230}' ;;
+*) echo '{"row": "put", "size": 8, "unit": "us", "value": 3, "before": 60, "after": 60}' ;;
+esac
+"""
+
+
+class Windows(WithPrograms):
+    def bench(self, name="some"):
+        tcp = {"tcp_options": ("-only", "RANKS"), "tcp_environment": {"ONLY": "tcp"}}
+        return mpi_rma.Bench(dataclasses.replace(self.library(launcher=WINDOWS_LAUNCHER), name=name, **tcp), self.folder,
+                             f"{self.folder}/work")
+
+    def test_cells_by_tcp_have_names_of_their_own_and_no_distance(self):
+        metrics = self.bench().block()["metrics"]
+        self.assertEqual(metrics, {"put.8.near": 3, "counter": 7, "tcp.put.8": 30})
+
+    def test_what_a_stock_library_cannot_run_is_left_out_and_said(self):
+        bench = self.bench()
+        for _ in range(2):
+            refused = bench.block()["details"]["refused"]
+            self.assertEqual(list(refused), ["tcp.counter"])
+            self.assertIn("no such transport", refused["tcp.counter"])
+
+    def test_what_ours_cannot_run_fails_the_row(self):
+        with self.assertRaisesRegex(Failed, "no such transport"):
+            self.bench("verbena").block()
+
+    def test_every_cell_of_the_program_has_its_unit_here_and_every_unit_a_cell(self):
+        text = (pathlib.Path(__file__).resolve().parents[2] / "mpi/bench/cells.c").read_text()
+        cells = set(re.findall(r"(?:ONE_SIDED|SYNCHRONISATION)\((?!name)(\w+)", text)) | {"counter", "tcp"}
+        self.assertEqual(cells, set(mpi_rma.UNITS))
+        self.assertLessEqual({name.split(".")[0] for name in mpi_rma.TARGETS}, cells)
+        self.assertEqual(mpi_rma.target("put.8.far"), (0.9, None))
+
+
+class FakeWindows(FakeBench):
+    """In the place of mpi_rma.Bench: one library refuses the counter."""
+    def block(self, _side, _seed):
+        slow = self.SPEED[self.library.name]
+        refused = {"counter": "it hangs\nits log"} if self.library.name == "mpich" else {}
+        return {"metrics": {"put.8.near": slow, **({} if refused else {"counter": 5 * slow})},
+                "details": {"dropped": [], "refused": refused}}
+
+
+class BothRows(unittest.TestCase):
+    def test_the_group_mpi_has_a_table_for_each_row_and_says_what_was_refused(self):
+        with tempfile.TemporaryDirectory() as work, contextlib.ExitStack() as stack:
+            for module, bench in ((mpi, FakeBench), (mpi_rma, FakeWindows)):
+                stack.enter_context(unittest.mock.patch.multiple(
+                    module, Bench=bench, ours=lambda _root: library("verbena"),
+                    peers=lambda _root: [library("openmpi"), library("mpich")], missing=lambda _root: None))
+            stack.enter_context(unittest.mock.patch("driver.noise.between", lambda _before, _after: NOISE))
+            document = Runner(work, work, f"{work}/result.json", True, 2).run(plan.select("mpi"))
+            schema.validate(document)
+        first, second = rivals.table(document).split("\n\n")
+        self.assertTrue(first.startswith("mpi.messages ") and second.startswith("mpi.rma "), (first, second))
+        self.assertNotIn("put.8", first)
+        self.assertRegex(second, r"counter +us +5 +10 \(0\.50\) +- +openmpi +0\.50 .* held")
+        self.assertIn("mpich: counter left out: it hangs\n", second + "\n")
 
 
 class Reduce(unittest.TestCase):

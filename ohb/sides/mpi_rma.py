@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The row mpi.rma: windows by the libraries of mpi.messages, on one host and by TCP only."""
+from driver.procs import Failed
+from sides import core, mpi, ranks
+
+ours, before, peers, missing = mpi.ours, mpi.before, mpi.peers, mpi.missing
+
+UNITS = dict.fromkeys(("put", "get", "fetch_and_op", "compare_and_swap", "accumulate", "flush", "lock", "fence", "pscw", "counter",
+                       "tcp"), "us")
+MOST = {}  # as in mpi
+TARGETS = {"put.8": (0.9, None), "get.8": (0.9, None), "fetch_and_op.8": (0.9, None), "put.65536": (1.0, None),
+           "get.65536": (1.0, None), "flush": (1.0, None), "lock": (1.0, None), "fence": (1.0, None), "pscw": (1.0, None),
+           "counter": (0.5, None), "tcp.counter": (0.5, None)}
+COUNTING = 9  # ranks of the form counter
+
+
+def better(name):
+    return core.better(UNITS[name.split(".")[0]])
+
+
+def target(name):
+    """(ratio, library or None) promised for a cell, or None."""
+    return TARGETS.get(ranks.bare(name))
+
+
+class Bench(mpi.Bench):
+    """A form that a stock library cannot run is left out from then on, with its reason in the details of each block."""
+
+    def __init__(self, library, root, folder):
+        super().__init__(library, root, folder)
+        self._refused = {}
+
+    def block(self, _side=None, _seed=None):
+        metrics, dropped = self._of_two("rma")
+        cpus = core.placements()[0][1]
+        metrics.update(self._all("counter", cpus, COUNTING, "counter"))
+        metrics.update(self._all("tcp", cpus, 2, "rma", cpus, tcp=True))
+        metrics.update(self._all("tcp.counter", cpus, COUNTING, "counter", tcp=True))
+        return {"metrics": metrics, "details": {"dropped": dropped, "refused": dict(self._refused)}}
+
+    def _all(self, name, cpus, count, *words, tcp=False):
+        """{cell: value} of a form; "tcp" before the names of cells by TCP."""
+        if name in self._refused:
+            return {}
+        try:
+            cells = self._answers(cpus, count, *words, tcp=tcp)
+        except Failed as failure:
+            if self.library.name == "verbena":
+                raise
+            self._refused[name] = str(failure)
+            return {}
+        return {("tcp." if tcp else "") + ranks.metric(cell["row"], cell["size"]): cell["value"] for cell in cells}
