@@ -37,7 +37,10 @@ from runner import HERE, LIMIT, Skipped, TCP, expect, launch, started
 def rules():
     """Yields (name, ranks, over what) of each program that tests a rule; what: "", " tcp", " hosts", " blocks", " turns"."""
     for path in sorted(HERE.glob("*.c")):
-        found = re.search(r"^ \* ranks: ([\d ]+)(tcp)?( nodes)?$", path.read_text(), re.MULTILINE)
+        text = path.read_text()
+        found = re.search(r"^ \* ranks: ([\d ]+)(tcp)?( nodes)?$", text, re.MULTILINE)
+        if not found and re.search(r"\branks: \d", text):
+            sys.exit(f"{path.name}: 'ranks: ...' is not a line of its own in the first comment, so no test would run the program")
         if not found:
             continue
         ranks = [int(word) for word in found.group(1).split()]

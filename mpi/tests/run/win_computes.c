@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * win_computes.c - a target that computes answers: its memory is changed, its locks are given, without a call of MPI there
- * (12.7.3). ranks: 2 3 tcp nodes
+ * (12.7.3).
+ * ranks: 2 3 tcp nodes
  */
 #include <time.h>
 
