@@ -13,6 +13,8 @@ import shared
 LIMIT = 300
 RULES = (("order", 2), ("any_source", 3), ("moves", 3), ("computes", 2), ("synchronous", 2), ("truncate", 2),
          ("blocks", 3), ("persistent", 2))
+WINDOWS = (("win_computes", 2), ("win_moves", 3), ("win_accumulates", 2), ("win_epochs", 3), ("win_locks", 2), ("win_dynamic", 2),
+           ("win_random 1 1", 3))
 SHMEM_RULES = (("every_signal", 2), ("litmus", 2), ("computes", 2))
 WAYS = ("rc", "ud")
 
@@ -41,9 +43,16 @@ class MpiTest(unittest.TestCase):
     def test_messages_of_two_ranks_stay_in_order(self):
         self.hold(self.launch, RULES[:1])
 
+    def test_a_target_that_computes_answers_accesses_to_its_window(self):
+        self.hold(self.launch, WINDOWS[:1])
+
     @shared.long
     def test_rules_of_the_standard_hold(self):
         self.hold(self.launch, RULES[1:])
+
+    @shared.long
+    def test_rules_of_windows_hold(self):
+        self.hold(self.launch, WINDOWS[1:])
 
     @shared.long
     def test_rules_of_openshmem_hold(self):

@@ -6,9 +6,12 @@ import pathlib
 import subprocess
 import tempfile
 
-from runner import Skipped, expect, launch
+from runner import Skipped, launch
 
 HOSTS = ("one", "two")
+# Programs of windows, with arguments; three seeds of random programs.
+WINDOWS = (("win_moves",), ("win_accumulates",), ("win_epochs",), ("win_locks",), ("win_dynamic",), ("win_computes",),
+           ("win_threads",), ("win_random", 1, 3))
 # Runs the other host's command in the network of the process whose id stands in FOLDER/HOST.
 ENTER = """#!/bin/sh
 for word; do host=$command; command=$word; done
@@ -53,15 +56,18 @@ class Cable:
         self._folder.cleanup()
 
 
-def joined(build, prefix, bits):
+def joined(build, prefix, bits, programs=(("moves",),)):
     if os.geteuid() != 0:
         raise Skipped("network namespaces need root")
     cable = Cable(prefix, bits)
     with cable as words:
         if not cable.ready:
             raise Skipped("no network namespace, or no command ip (Debian: iproute2)")
-        status, out, err = launch(build, *words, "-n", 4, build / "tests/moves")
-    return expect(status == 0, status, out, err)
+        for name, *arguments in programs:
+            status, out, err = launch(build, *words, "-n", 4, build / "tests" / name, *arguments)
+            if status != 0:
+                return [f"{name}: status {status}", out, err]
+    return []
 
 
 def networks_ipv4(build):
@@ -73,4 +79,9 @@ def networks_ipv6(build):
     return joined(build, "fd00:1::", "/64")
 
 
-TESTS = (networks_ipv4, networks_ipv6)
+def networks_windows(build):
+    """Windows of ranks on two hosts, two ranks on each."""
+    return joined(build, "10.1.2.", "/24", WINDOWS)
+
+
+TESTS = (networks_ipv4, networks_ipv6, networks_windows)
