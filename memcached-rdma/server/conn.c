@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * conn.c - reading commands and values, sending answers. */
-#include "server/conn.h"
+#include "server/conn_value.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "proto/text.h"
+#include "server/login.h"
 
 #define IOV_MOST 64
 #define KEYS_LINE_MAX (8u << 20) /* bytes of a list of keys */
 #define BINARY_MAGIC 0x80
-#define DRAFT_BYTES 128u /* that a value on its way takes beside itself */
 
 conn_t *conn_open(worker_t *worker, int fd, uint64_t serial, const char *address, const char *listener)
 {
@@ -26,18 +26,10 @@ conn_t *conn_open(worker_t *worker, int fd, uint64_t serial, const char *address
     conn->serial = serial;
     conn->worker = worker;
     conn->fd = fd;
+    conn->logged_in = !login_is_needed(worker->server);
     memcpy(conn->address, address, strnlen(address, ADDRESS_BYTES - 1));
     memcpy(conn->listener, listener, strnlen(listener, ADDRESS_BYTES - 1));
     return conn;
-}
-
-static exec_t exec_of(conn_t *conn)
-{
-    return (exec_t){.server = conn->worker->server,
-                    .counters = &conn->worker->counters,
-                    .reply = &conn->reply,
-                    .budget = &conn->worker->budget,
-                    .native = conn->worker->native};
 }
 
 /* ---------------------------------------------------------------------------------------- buffers */
@@ -179,127 +171,7 @@ static void leave_reply(conn_t *conn)
     conn->reply = (reply_t){0};
 }
 
-/* ------------------------------------------------------------------------------------------ values */
-
-/* Where the next bytes of the value go; NULL: nowhere, it is lost. */
-static char *value_target(const conn_t *conn)
-{
-    return conn->body != NULL ? conn->body : conn->draft.pin.shard != NULL ? conn->draft.value : NULL;
-}
-
-/* The value gives up its memory: it was stored, or is lost. */
-static void drop_value(conn_t *conn)
-{
-    hold_set(&conn->worker->drafts, &conn->draft_hold, 0);
-    store_abandon(&conn->draft);
-    free(conn->body);
-    conn->body = NULL;
-}
-
-/* Values that are on their way longest give way. */
-static void bound_drafts(worker_t *worker)
-{
-    while (holds_bytes(&worker->drafts) > worker_share(worker)) {
-        conn_t *oldest = container_of(hold_oldest(&worker->drafts), conn_t, draft_hold);
-        log_line(worker->server, 1, "a value of client %s was on its way for too long, and gave way to others",
-                 oldest->address);
-        count(&worker->counters.drafts_lost, 1);
-        drop_value(oldest);
-    }
-}
-
-/* A value that was collected goes into its item. False: answered already. */
-static bool move_body(conn_t *conn, exec_t *exec, const request_t *request)
-{
-    if (conn->body == NULL)
-        return true;
-    if (!exec_begin(exec, request, &conn->draft))
-        return false;
-    memcpy(conn->draft.value, conn->body, conn->value_bytes);
-    return true;
-}
-
-static void end_value(conn_t *conn, const request_t *request)
-{
-    exec_t exec = exec_of(conn);
-    bool good = conn->value_end[0] == '\r' && conn->value_end[1] == '\n';
-    if (!good)
-        exec_bad_value(&exec, request, &conn->draft);
-    else if (value_target(conn) == NULL)
-        exec_lost(&exec, request);
-    else if (move_body(conn, &exec, request))
-        exec_commit(&exec, request, &conn->draft);
-    drop_value(conn);
-    conn->state = CONN_COMMAND;
-}
-
-/* Takes bytes of the value and its end, at most as many as a turn may; returns how many. */
-static size_t take_value(conn_t *conn, const char *bytes, size_t length)
-{
-    size_t value = conn->value_bytes, taken = 0;
-    length = length < TURN_BYTES ? length : TURN_BYTES;
-    if (conn->value_done < value) {
-        char *target = value_target(conn);
-        taken = value - conn->value_done < length ? value - conn->value_done : length;
-        if (target != NULL)
-            memcpy(target + conn->value_done, bytes, taken);
-        conn->value_done += taken;
-    }
-    while (taken < length && conn->value_done >= value && conn->value_done < value + 2)
-        conn->value_end[conn->value_done++ - value] = bytes[taken++];
-    conn->worker->budget.taken += taken;
-    return taken;
-}
-
-static bool value_is_complete(const conn_t *conn)
-{
-    return conn->value_done == conn->value_bytes + 2;
-}
-
-/* Memory for a value: its item, unless it is a small one that is not whole yet, which would keep a segment from being used. False:
- * there is none, and that is answered. */
-static bool place_value(conn_t *conn, const request_t *request)
-{
-    exec_t exec = exec_of(conn);
-    const server_t *server = conn->worker->server;
-    bool whole = conn->in_end - conn->in_at >= conn->value_bytes + 2;
-    if (whole || conn->value_bytes > server->settings.item_max ||
-        store_is_large(server->store, request->key.length, conn->value_bytes))
-        return exec_begin(&exec, request, &conn->draft);
-    conn->body = malloc(conn->value_bytes + 1);
-    if (conn->body == NULL)
-        exec_lost(&exec, request);
-    return conn->body != NULL;
-}
-
-/* A value whose command line is `line`: takes what is buffered, and remembers the line when more has to come. */
-static void begin_value(conn_t *conn, const request_t *request, const char *line, size_t line_bytes)
-{
-    conn->value_bytes = request->value_bytes;
-    conn->value_done = 0;
-    if (!place_value(conn, request)) {
-        conn->state = CONN_SWALLOW;
-        conn->swallow = request->value_bytes + 2;
-        return;
-    }
-    conn->in_at += take_value(conn, conn->in + conn->in_at, conn->in_end - conn->in_at);
-    if (value_is_complete(conn)) {
-        end_value(conn, request);
-        return;
-    }
-    conn->line = malloc(line_bytes);
-    if (conn->line == NULL) {
-        drop_value(conn);
-        conn->state = CONN_CLOSED;
-        count(&conn->worker->counters.oom, 1);
-        return;
-    }
-    memcpy(conn->line, line, line_bytes);
-    conn->line_bytes = line_bytes;
-    conn->state = CONN_VALUE;
-    hold_set(&conn->worker->drafts, &conn->draft_hold, conn->value_bytes + DRAFT_BYTES);
-    bound_drafts(conn->worker);
-}
+/* --------------------------------------------------------------------------------------- commands */
 
 /* The connection ends, and its client gets what was answered before. */
 static void end_after_answers(conn_t *conn)
@@ -312,18 +184,6 @@ static bool runs(const conn_t *conn)
 {
     return conn->state != CONN_CLOSED && conn->state != CONN_ENDING;
 }
-
-/* The value is complete: the command again, from the copy of its line. */
-static void finish_value(conn_t *conn)
-{
-    request_t request;
-    text_parse(conn->line, conn->line_bytes, &request);
-    end_value(conn, &request);
-    free(conn->line);
-    conn->line = NULL;
-}
-
-/* --------------------------------------------------------------------------------------- commands */
 
 static void refuse_binary(conn_t *conn)
 {
@@ -343,18 +203,30 @@ static void resume_at(const conn_t *conn, request_t *request, const char *line)
     request->rest.at = line + conn->keys_done;
 }
 
+/* Before a login only those commands run by which a client with the key comes to messages. */
+static bool is_open(const conn_t *conn, const request_t *request)
+{
+    bool knocks = request->kind == REQUEST_HELLO || request->kind == REQUEST_META_NOOP;
+    return conn->logged_in || (knocks && login_lets_messages(conn->worker->server));
+}
+
 /* One command line, from in_at on, of so many bytes with its end. */
 static void run_line(conn_t *conn, size_t bytes)
 {
     request_t request;
-    exec_t exec = exec_of(conn);
+    exec_t exec = conn_exec(conn);
     const char *line = conn->in + conn->in_at;
     size_t length = text_line(line, bytes);
     text_parse(line, length, &request);
     log_line(conn->worker->server, 2, "<%d %.*s", conn->fd, length > 200 ? 200 : (int)length, line);
+    if (!is_open(conn, &request)) {
+        conn->in_at += bytes;
+        value_login(conn, line, length);
+        return;
+    }
     if (request_has_value(&request)) {
         conn->in_at += bytes;
-        begin_value(conn, &request, line, length);
+        value_begin(conn, &request, line, length);
         return;
     }
     resume_at(conn, &request, line);
@@ -376,7 +248,7 @@ static bool may_continue(conn_t *conn)
 {
     const char *at = conn->in + conn->in_at;
     size_t length = conn->in_end - conn->in_at;
-    return length <= LINE_MAX_BYTES || text_is_long_get(at, length);
+    return length <= LINE_MAX_BYTES || (conn->logged_in && text_is_long_get(at, length));
 }
 
 static void swallow(conn_t *conn, size_t length)
@@ -431,9 +303,9 @@ static bool run_input(conn_t *conn)
         if (conn->state == CONN_SWALLOW) {
             swallow(conn, length);
         } else if (conn->state == CONN_VALUE) {
-            conn->in_at += take_value(conn, at, length);
+            conn->in_at += value_take(conn, at, length);
             if (value_is_complete(conn))
-                finish_value(conn);
+                value_finish(conn);
         } else if (!run_command(conn, at, length)) {
             return false;
         }
@@ -554,7 +426,7 @@ bool conn_resume(conn_t *conn)
 void conn_close(conn_t *conn)
 {
     list_remove(&conn->again);
-    drop_value(conn);
+    value_drop(conn);
     hold_set(&conn->worker->slow, &conn->slow_hold, 0);
     reply_sent(&conn->reply, conn->reply.pending, exec_piece_done); /* ends the pins */
     reply_free(&conn->reply);

@@ -28,8 +28,9 @@ typedef struct conn {
     int fd;
     uint8_t state; /* conn_state_t */
     bool writing;  /* the epoll set asks for EPOLLOUT, and nothing is read */
-    bool blocked;  /* answers wait to be sent; commands in the buffer wait for them */
-    char *in;      /* NULL: nothing is buffered */
+    bool logged_in;
+    bool blocked; /* answers wait to be sent; commands in the buffer wait for them */
+    char *in;     /* NULL: nothing is buffered */
     size_t in_capacity, in_at, in_end;
     size_t line_seen;               /* bytes from in_at on that hold no end of a line */
     size_t keys_done, keys_checked; /* of a list of keys at in_at that is answered in portions: bytes of its line */

@@ -19,10 +19,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "server/server.h"
+#include "server/login.h"
 
 #define ACCEPT_AT_ONCE 64
 #define RETRY_NS 10000000
+#define STOP UINT32_MAX
+#define SIGNALS (UINT32_MAX - 1)
 
 static bool add_listener(server_t *server, int fd, const char *name)
 {
@@ -272,7 +274,20 @@ static int open_signals(void)
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGUSR1);
+    sigaddset(&set, SIGHUP);
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* False: the signal ends the server. */
+static bool obey_signal(server_t *server, int signals)
+{
+    struct signalfd_siginfo info;
+    if (read(signals, &info, sizeof(info)) != sizeof(info))
+        return true;
+    if (info.ssi_signo != SIGHUP)
+        return false;
+    login_reload(server);
+    return true;
 }
 
 static bool watch(int epoll, int fd, uint32_t number)
@@ -283,21 +298,22 @@ static bool watch(int epoll, int fd, uint32_t number)
 
 void listen_run(server_t *server)
 {
-    struct epoll_event events[LISTENERS_MAX + 1];
+    struct epoll_event events[LISTENERS_MAX + 2];
     int epoll = epoll_create1(EPOLL_CLOEXEC);
     int signals = open_signals();
     unsigned next = 0;
-    bool stop = epoll < 0 || signals < 0 || !watch(epoll, signals, UINT32_MAX) ||
-                !watch(epoll, server->stop, UINT32_MAX);
+    bool stop = epoll < 0 || signals < 0 || !watch(epoll, signals, SIGNALS) || !watch(epoll, server->stop, STOP);
     for (unsigned i = 0; i < server->listener_count; i++)
         stop = stop || !watch(epoll, server->listeners[i], i);
     if (stop)
         log_line(server, 0, "cannot wait for connections: %s", strerror(errno));
     while (!stop) {
-        int ready = epoll_wait(epoll, events, LISTENERS_MAX + 1, -1);
+        int ready = epoll_wait(epoll, events, LISTENERS_MAX + 2, -1);
         for (int i = 0; i < ready; i++) {
-            if (events[i].data.u32 == UINT32_MAX)
+            if (events[i].data.u32 == STOP)
                 stop = true;
+            else if (events[i].data.u32 == SIGNALS)
+                stop = !obey_signal(server, signals) || stop;
             else
                 accept_some(server, events[i].data.u32, &next);
         }

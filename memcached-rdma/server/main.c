@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "server/login.h"
 #include "server/options.h"
 #include "server/server.h"
 
@@ -159,9 +160,9 @@ static void block_signals(void)
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGUSR1);
+    sigaddset(&set, SIGHUP); /* as memcached, which reads its files again */
     (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGHUP, SIG_IGN); /* as memcached, which reads its files again: there are none */
 }
 
 static bool open_store(server_t *server)
@@ -214,6 +215,7 @@ static bool run(server_t *server)
     store_close(server->store);
     memory_close(server);
     listen_close(server);
+    login_close(server);
     (void)close(server->stop);
     return served;
 }
@@ -229,7 +231,7 @@ int main(int argc, char **argv)
     atomic_set_relaxed(&server.verbosity, settings->verbosity);
     atomic_set_relaxed(&server.sizes_enabled, settings->track_sizes);
     atomic_set_relaxed(&server.memory_limit, settings->memory_bytes);
-    if (!set_limits(settings) || !drop_root(settings) || !lock_memory(settings))
+    if (!login_open(&server) || !set_limits(settings) || !drop_root(settings) || !lock_memory(settings))
         return 71;
     if (settings->daemon && (!become_daemon(&server) || !lock_memory(settings)))
         return 71;

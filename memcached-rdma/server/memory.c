@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/os.h"
-#include "server/server.h"
+#include "server/login.h"
 #include "util/key_file.h"
 
 static void *get_shareable(void *arg, size_t bytes, void **handle_p)
@@ -156,6 +156,12 @@ static bool find_key(server_t *server, uint8_t key[VBN_JOB_KEY_BYTES])
     const settings_t *settings = &server->settings;
     const key_server_t place = {.port = settings->port, .socket_path = settings->socket_path};
     char *path = server->key_path, *error = server->no_messages;
+    if (!login_lets_messages(server)) {
+        (void)snprintf(
+            error, sizeof(server->no_messages), "%s",
+            "-Y asks for a login, which messages do not have; -o verbena_key=FILE lets clients with that key in");
+        return false;
+    }
     _Static_assert(sizeof(server->no_messages) >= KEY_FILE_ERROR, "an error about a key fits");
     if (settings->key_file == NULL) {
         if (!key_file_place(&place, path, sizeof(server->key_path), error))

@@ -280,6 +280,9 @@ static bool check(const settings_t *settings)
 {
     if (settings->item_max > settings->memory_bytes / 2)
         return wrong("-I", "too large", "an item may take half of the memory: raise -m");
+    if (settings->no_auth && settings->login_file != NULL)
+        return wrong("-o", "verbena_auth=none",
+                     "-Y asks for a login, which messages do not have; leave one of them out");
     if (settings->no_auth && settings->onesided == ONESIDED_ON)
         return wrong("-o", "verbena_onesided=on",
                      "with verbena_auth=none everybody could read all items; leave one of them out");

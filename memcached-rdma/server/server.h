@@ -41,20 +41,22 @@ typedef struct settings {
     unsigned connections_max;
     unsigned threads, requests_per_event, backlog;
     int verbosity;
-    double growth_factor; /* accepted, no effect */
-    unsigned chunk_bytes; /* accepted, no effect */
-    const char *key_file; /* verbena_key; NULL: the default one */
-    bool no_auth;         /* verbena_auth=none */
-    const char *core;     /* verbena_core: settings of the core, "key=value:key=value" */
-    unsigned lease_ms;    /* verbena_lease */
-    onesided_t onesided;  /* verbena_onesided */
+    double growth_factor;   /* accepted, no effect */
+    unsigned chunk_bytes;   /* accepted, no effect */
+    const char *login_file; /* -Y; NULL: no login */
+    const char *key_file;   /* verbena_key; NULL: the default one */
+    bool no_auth;           /* verbena_auth=none */
+    const char *core;       /* verbena_core: settings of the core, "key=value:key=value" */
+    unsigned lease_ms;      /* verbena_lease */
+    onesided_t onesided;    /* verbena_onesided */
 } settings_t;
 
 /* Counted by one thread, read by any. */
 /* clang-format off */
 #define WORKER_COUNTERS(X)                                                                                             \
     X(bytes_read) X(bytes_written) X(cmd_meta) X(cmd_flush) X(conn_yields) X(conns) X(oom) X(hellos) X(messages)       \
-    X(messages_bad) X(clients_shm) X(clients_tcp) X(clients_rdma) X(leases_ended) X(readers) X(drafts_lost) X(slow_closed)
+    X(messages_bad) X(clients_shm) X(clients_tcp) X(clients_rdma) X(leases_ended) X(readers) X(drafts_lost) X(slow_closed)    \
+    X(auth_cmds) X(auth_errors)
 /* clang-format on */
 /* The most of it in one turn of a connection (budget.h), and of a core worker (native.h). */
 #define WORKER_PEAKS(X) X(turn_commands) X(turn_taken) X(turn_sent) X(turn_messages)
@@ -101,12 +103,15 @@ typedef struct worker {
 struct server {
     settings_t settings;
     store_t *store;
-    vbn_context_t *context; /* NULL: memory is private */
-    uint64_t instance;      /* of this start; random */
-    bool messages;          /* clients may send requests through the core */
-    char no_messages[512];  /* else why not */
-    char key_path[512];     /* of the key that clients prove */
-    int greeting;           /* stderr as it was before -d; -1: stderr */
+    vbn_context_t *context;    /* NULL: memory is private */
+    uint64_t instance;         /* of this start; random */
+    bool messages;             /* clients may send requests through the core */
+    char no_messages[512];     /* else why not */
+    char key_path[512];        /* of the key that clients prove */
+    struct login_users *users; /* who may log in; NULL: no login is needed */
+    pthread_mutex_t users_lock;
+    char login_path[512]; /* of the file of -Y */
+    int greeting;         /* stderr as it was before -d; -1: stderr */
     uint64_t started_ns;
     int64_t started_unix; /* wall clock at second 0 of the store's clock */
     worker_t workers[WORKERS_MAX];

@@ -118,8 +118,8 @@ static void show_server(exec_t *exec, const store_stats_t *stats, const sums_t *
         "log_worker_dropped", "log_worker_written",  "log_watcher_skipped",  "log_watcher_sent",
         "log_watchers",       "unexpected_napi_ids", "round_robin_fallback", NULL};
     reply_t *reply = exec->reply;
-    stats_u64(reply, "auth_cmds", 0);
-    stats_u64(reply, "auth_errors", 0);
+    stats_u64(reply, "auth_cmds", sums->auth_cmds);
+    stats_u64(reply, "auth_errors", sums->auth_errors);
     stats_u64(reply, "bytes_read", sums->bytes_read);
     stats_u64(reply, "bytes_written", sums->bytes_written);
     stats_u64(reply, "limit_maxbytes", atomic_get_relaxed(&exec->server->memory_limit));
@@ -231,9 +231,9 @@ static void show_limits(reply_t *reply, const settings_t *s, const server_t *ser
     stats_u64(reply, "reqs_per_event", s->requests_per_event);
     stats_text(reply, "cas_enabled", s->cas ? "yes" : "no");
     stats_u64(reply, "tcp_backlog", s->backlog);
-    stats_text(reply, "binding_protocol", s->ascii ? "ascii" : "auto-negotiate");
+    stats_text(reply, "binding_protocol", s->ascii || s->login_file != NULL ? "ascii" : "auto-negotiate");
     stats_text(reply, "auth_enabled_sasl", "no");
-    stats_text(reply, "auth_enabled_ascii", "no");
+    stats_text(reply, "auth_enabled_ascii", s->login_file == NULL ? "no" : s->login_file);
     stats_u64(reply, "item_size_max", s->item_max);
     stats_text(reply, "maxconns_fast", "yes");
 }

@@ -97,8 +97,19 @@ class Server:
             return ask_and_close(connection, data)
 
     def stats(self, group=""):
-        lines = self.ask(b"stats " + group.encode() + b"\r\n").decode().splitlines()
+        return self.stats_after(b"", group)
+
+    def stats_after(self, first, group=""):
+        """Statistics, asked for behind these commands."""
+        lines = self.ask(first + b"stats " + group.encode() + b"\r\n").decode().splitlines()
         return dict(line.split(" ", 2)[1:] for line in lines if line.startswith("STAT "))
+
+    def await_line(self, text):
+        """Reads the log until a line of it has this text; nobody reads these lines again."""
+        for line in self.process.stderr:
+            if text in line:
+                return line
+        raise AssertionError(f"the server ended, and no line had {text!r}")
 
     def resident(self):
         """Bytes of memory that the process has of its own."""
@@ -117,6 +128,13 @@ class Server:
         lines = text.decode().splitlines(keepends=True)
         self.greeting = "".join(line for line in lines if GREETING.match(line))
         return self.process.returncode, "".join(line for line in lines if not GREETING.match(line))
+
+
+def at_port(number):
+    """A server that somebody else has started and will end."""
+    server = Server.__new__(Server)
+    server.port, server.unix = number, None
+    return server
 
 
 def _send_while_reading(connection, data, answer):
