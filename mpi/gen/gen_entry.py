@@ -112,7 +112,7 @@ class Call:
 
     def add(self, function, parameter, plain):
         name = parameter.name
-        if plain or not parameter.widened or parameter.kind in ("COUNT", "STRIDE", "AINT_COUNT"):
+        if plain or not parameter.widened or parameter.kind in ("COUNT", "COUNT_ANY", "STRIDE", "AINT_COUNT"):
             self.arguments.append(name)
         elif parameter.kind in WIDE_ARRAYS:
             self.before.append(f"    entry_wide_t {name}_w = {{0}};")

@@ -54,13 +54,12 @@ int win_acc_send(win_call_t *call, win_kind_t kind, MPI_Op op, const dt_data_t *
                        .basic = basic,
                        .data = op == MPI_NO_OP ? NULL : win_call_source(call),
                        .into = kind == WIN_ACC ? NULL : win_call_into(call)};
-    if (kind == WIN_ACC && op == MPI_NO_OP)
-        return MPI_SUCCESS;
     return win_runs(data, basic, send_run, &sender);
 }
 
 /* ---- checks */
 
+/* Arguments of the origin are checked by what reads them: MPI_NO_OP ignores them (12.3.4). */
 static int check_op(MPI_Op op, const dt_type_t *basic, const dt_type_t *type)
 {
     if (basic == NULL)
@@ -111,6 +110,8 @@ static int accumulate(const win_buffer_t *from, const win_buffer_t *into, const 
                       MPI_Win win, MPI_Request *request)
 {
     win_call_t *call;
+    if (into == NULL && op == MPI_NO_OP)
+        return err_set(MPI_ERR_OP, "op is MPI_NO_OP, which only calls that return the target's elements take");
     const int rc = win_call_begin(win_of(win), place->rank, request, &call);
     if (call == NULL)
         return rc != MPI_SUCCESS || request == NULL ? rc : win_call_nothing(win_of(win), request);

@@ -183,7 +183,42 @@ static void own_operations(MPI_Win win, const int *mine)
         MPI_Op_free(&ops[i]);
 }
 
-/* Nor on elements of several types. MPI_NO_OP looks at no type of the origin. */
+/* MPI_NO_OP ignores address, count and datatype of the origin, whatever they are; other operations do not. Only calls that return
+ * elements take it (12.3.4). */
+static void ignored_arguments(MPI_Win win, int *mine)
+{
+    void *const nowhere = (void *)1;
+    const MPI_Datatype none = (MPI_Datatype)(uintptr_t)0xdead0;
+    MPI_Request request;
+    int seen;
+    *mine = 40 + rank;
+    MPI_Win_lock_all(0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int count = -1; count < 2; count++) {
+        seen = -1;
+        CHECK(MPI_Get_accumulate(nowhere, count, none, &seen, 1, MPI_INT, right, 0, 1, MPI_INT, MPI_NO_OP, win) ==
+              MPI_SUCCESS);
+        MPI_Win_flush(right, win);
+        CHECK(seen == 40 + right);
+        seen = -1;
+        CHECK(MPI_Rget_accumulate_c(nowhere, -(MPI_Count)count << 40, none, &seen, 1, MPI_INT, right, 0, 1, MPI_INT,
+                                    MPI_NO_OP, win, &request) == MPI_SUCCESS);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        CHECK(seen == 40 + right);
+    }
+    seen = -1;
+    CHECK(MPI_Fetch_and_op(nowhere, &seen, MPI_INT, right, 0, MPI_NO_OP, win) == MPI_SUCCESS);
+    MPI_Win_flush(right, win);
+    CHECK(seen == 40 + right);
+    CHECK(MPI_Get_accumulate(mine, -1, MPI_INT, &seen, 1, MPI_INT, right, 0, 1, MPI_INT, MPI_SUM, win) ==
+          MPI_ERR_COUNT);
+    CHECK(MPI_Accumulate(mine, 1, MPI_INT, right, 0, 1, MPI_INT, MPI_NO_OP, win) == MPI_ERR_OP);
+    CHECK(MPI_Raccumulate(mine, 1, MPI_INT, right, 0, 1, MPI_INT, MPI_NO_OP, win, &request) == MPI_ERR_OP);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_unlock_all(win);
+}
+
+/* Nor on elements of several types. */
 static void refused(void)
 {
     int seen;
@@ -203,10 +238,9 @@ static void refused(void)
     CHECK(MPI_Accumulate(mine, 1, MPI_DOUBLE, right, 0, 1, MPI_DOUBLE, MPI_BAND, win) == MPI_ERR_OP);
     CHECK(MPI_Get_accumulate(mine, 1, MPI_DATATYPE_NULL, &seen, 1, MPI_INT, right, 0, 1, MPI_INT, MPI_SUM, win) ==
           MPI_ERR_TYPE);
-    CHECK(MPI_Get_accumulate(NULL, 0, MPI_DATATYPE_NULL, &seen, 1, MPI_INT, right, 0, 1, MPI_INT, MPI_NO_OP, win) ==
-          MPI_SUCCESS);
     own_operations(win, mine);
     MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    ignored_arguments(win, mine);
     MPI_Type_free(&both);
     win_end(1, &win, mine);
 }
