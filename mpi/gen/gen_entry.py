@@ -169,6 +169,15 @@ def raise_of(function, comm, name):
     return f'err_raise({comm or "MPI_COMM_NULL"}, "MPI_{name}", rc)'
 
 
+def is_watched(function):
+    """Blocking collectives, and what makes communicators and windows by several of them: ranks that wait in one ask each other."""
+    if function.collective is not None:
+        return function.collective[1] == ""
+    kinds = {parameter.kind for parameter in function.parameters}
+    return first(function, "COMM") is not None and function.name != "Comm_create_group" and \
+        bool(kinds & {"COMM_OUT", "WIN_OUT"}) and "REQUEST_OUT" not in kinds
+
+
 def body(function, name, large, inter):
     comm = first(function, "COMM")
     call = Call(function, large)
@@ -185,7 +194,7 @@ def body(function, name, large, inter):
         lines.append(f"    if (rc == MPI_SUCCESS)\n        rc = {target};")
     else:
         enter, leave = ("obj_lock", "obj_unlock") if function.name in ALWAYS else ("rt_enter", "rt_leave")
-        blocks = function.collective is not None and function.collective[1] == ""
+        blocks = is_watched(function)
         before = f'        coll_enter({comm}, "MPI_{function.name}");\n' if blocks else ""
         after = f"        coll_leave({comm});\n" if blocks else ""
         lines.append(f"    if (rc == MPI_SUCCESS) {{\n        {enter}();\n{before}        rc = {target};\n{after}"

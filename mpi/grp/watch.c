@@ -25,6 +25,8 @@ typedef struct question {
     int32_t side;
     uint32_t kind;
     uint32_t knows; /* of an answer: the next one counts */
+    uint32_t lost;  /* of an answer: a rank of the job that the answering one has lost, and 1; 0: none */
+    uint32_t unused;
     uint64_t their_bytes;
     char name[40];
 } question_t;
@@ -36,6 +38,7 @@ static struct {
     sched_t *scheds;
     watch_wait_t *waits;
     int64_t looked;
+    int unmade; /* W5 */
     unsigned gone_count;
     struct {
         uint64_t base;
@@ -73,6 +76,11 @@ void watch_forget(grp_t *grp)
         return;
     watch.gone[watch.gone_count % GONE].base = grp->base;
     watch.gone[watch.gone_count++ % GONE].birth = grp->birth;
+}
+
+void watch_unmade(void)
+{
+    watch.unmade = 1;
 }
 
 void watch_sched(sched_t *sched)
@@ -155,7 +163,7 @@ static state_t state_of(const question_t *question, const grp_call_t **call_p)
     const sched_t *sched = watch.scheds;
     *call_p = NULL;
     if (set == NULL)
-        return is_gone(base_of(question->tag), question->birth) ? ENDED : UNKNOWN;
+        return watch.unmade || is_gone(base_of(question->tag), question->birth) ? ENDED : UNKNOWN;
     if (is_blocking(question->tag)) {
         *call_p = set->call.number == question->number ? &set->call : NULL;
         if (set->call.number < question->number)
@@ -174,11 +182,13 @@ static state_t state_of(const question_t *question, const grp_call_t **call_p)
 
 /* ---- the end of the job */
 
-__attribute__((noreturn)) static void end_job(const char *name, const char *text)
+__attribute__((noreturn)) static void end_job(const char *name, const char *text, const char *cure)
 {
-    rt_say("rank %d of %d: %s fails: %s; pass fitting counts and types at all ranks", rt.rank, rt.size, name, text);
+    rt_say("rank %d of %d: %s fails: %s; %s", rt.rank, rt.size, name, text, cure);
     rt_abort(EXIT_FAILURE);
 }
+
+static const char fit[] = "pass fitting counts and types at all ranks";
 
 /* W2 */
 __attribute__((noreturn)) static void end_of_ways(int other, const question_t *theirs, const grp_call_t *mine)
@@ -188,7 +198,18 @@ __attribute__((noreturn)) static void end_of_ways(int other, const question_t *t
              "rank %d of the job has blocks of %zu bytes and rank %d, in %s, of %llu, so they wait for "
              "different messages",
              rt.rank, mine->bytes, other, theirs->name, (unsigned long long)theirs->bytes);
-    end_job(mine->name, text);
+    end_job(mine->name, text, fit);
+}
+
+/* W5 */
+__attribute__((noreturn)) static void end_of_loss(int other, const question_t *answer)
+{
+    char text[256];
+    snprintf(
+        text, sizeof(text),
+        "rank %u of the job is lost, rank %d has ended the call, or one before it, with that error, and rank %d waits for it",
+        answer->lost - 1, other, rt.rank);
+    end_job(answer->name, text, "find out why the lost rank has ended");
 }
 
 /* W3 */
@@ -196,12 +217,14 @@ __attribute__((noreturn)) static void end_of_wait(int other, const question_t *a
 {
     char theirs[48] = "";
     char text[256];
+    if (answer->lost > 0)
+        end_of_loss(other, answer);
     if (answer->knows)
         snprintf(theirs, sizeof(theirs), " with blocks of %llu bytes", (unsigned long long)answer->their_bytes);
     snprintf(text, sizeof(text), "rank %d of the job has ended it%s, and rank %d, with blocks of %llu, waits for %s",
              other, theirs, rt.rank, (unsigned long long)answer->bytes,
              answer->message != 0 ? "it to fetch a message" : "a message from it");
-    end_job(answer->name, text);
+    end_job(answer->name, text, fit);
 }
 
 /* ---- questions and answers */
@@ -256,6 +279,17 @@ static int is_on_this_node(int rank)
     return rt.pmi.mapping != NULL && pmi_node(&rt.pmi, rank) == rt.pmi.node;
 }
 
+/* And 1; 0: none is. */
+static uint32_t lost_rank(void)
+{
+    for (int rank = 0; rank < rt.size; rank++) {
+        const rt_process_t *process = rt_process_at(rank);
+        if (process != NULL && process->lost)
+            return (uint32_t)rank + 1;
+    }
+    return 0;
+}
+
 static void answer(vbn_peer_t *peer, int rank, question_t *question)
 {
     const grp_call_t *call;
@@ -268,6 +302,7 @@ static void answer(vbn_peer_t *peer, int rank, question_t *question)
         return; /* it is being fetched */
     question->kind = HAS_ENDED;
     question->knows = call != NULL;
+    question->lost = lost_rank();
     question->their_bytes = call == NULL ? 0 : call->bytes;
     say(peer, question);
 }
@@ -365,6 +400,7 @@ static void look(void)
 void watch_open(void)
 {
     watch.gone_count = 0;
+    watch.unmade = 0;
     memset(watch.gone, 0, sizeof(watch.gone));
     if (vbn_am_handler(rt.worker, RT_AM_WATCH, hear, NULL) == VBN_OK)
         rt.watch = look;

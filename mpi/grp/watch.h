@@ -13,6 +13,8 @@
  *    comes gets nothing, and a message that lies at a rank which has ended is not fetched.
  * W4 No rank that keeps to the standard is ever in another way, or done with a collective that another one still needs it for.
  *    So nothing here depends on how long anybody takes.
+ * W5 A rank that has failed to make a set does not know it by name. Asked for a set that it does not know, it says that it has
+ *    ended it. A rank that knows of a lost one adds that, so the text names the lost rank.
  */
 #ifndef VERBENA_WATCH_H
 #define VERBENA_WATCH_H
@@ -28,6 +30,9 @@ void watch_close(void);
 void watch_set(grp_t *grp, uint32_t birth);
 /* The set ends; nothing happens if it was not watched. */
 void watch_forget(grp_t *grp);
+
+/* A set of ranks could not be made here: others may have it, and wait for this rank in it (W5). */
+void watch_unmade(void);
 
 /* Between opening and release of a schedule; between begin and end of a wait for a line in node memory. */
 void watch_sched(sched_t *sched);

@@ -5,6 +5,7 @@
  */
 #include "comm/comm.h"
 #include "err/err.h"
+#include "grp/watch.h"
 #include "rt/threads.h"
 
 #include <string.h>
@@ -152,6 +153,8 @@ int comm_context_take(const comm_bridge_t *bridge, comm_id_t *id_p)
             break;
         rc = comm_context_are_used_up(&ask);
     } while (rc == MPI_SUCCESS);
+    if (rc != MPI_SUCCESS)
+        watch_unmade();
     *id_p = (comm_id_t){.context = (uint32_t)ask.context, .birth = ask.birth};
     return rc;
 }

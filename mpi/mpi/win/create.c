@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/coll.h"
 #include "err/err.h"
 #include "err/handler.h"
 #include "info/info.h"
@@ -114,16 +115,14 @@ static void drop(const mpi_win_t *draft)
 static int make(mpi_win_t *draft, MPI_Info info, MPI_Comm comm, int rc, MPI_Win *win_p)
 {
     mpi_win_t *win = malloc(sizeof(*win));
+    mpi_comm_t *parent = comm_of(
+        comm); /* in its collectives a rank that has not got a communicator of the window takes part, too */
     mpi_comm_t *own = NULL;
-    const int made = own_comm(comm_of(comm), &own);
+    const int made = own_comm(parent, &own);
     *win_p = MPI_WIN_NULL;
-    if (made != MPI_SUCCESS) { /* alike at all ranks */
-        free(win);
-        drop(draft);
-        return rc != MPI_SUCCESS ? rc : made;
-    }
+    rc = rc != MPI_SUCCESS ? rc : made;
     if (draft->flavour == MPI_WIN_FLAVOR_SHARED)
-        rc = win_share(draft, own, info, rc);
+        rc = win_share(draft, parent, info, rc);
     if (rc == MPI_SUCCESS && win == NULL)
         rc = err_set(MPI_ERR_NO_MEM, "window: no memory left");
     if (rc == MPI_SUCCESS) {
@@ -139,13 +138,14 @@ static int make(mpi_win_t *draft, MPI_Info info, MPI_Comm comm, int rc, MPI_Win 
         free(win);
         win = NULL;
     }
-    rc = agree(own, rc);
+    rc = agree(parent, rc);
     if (rc == MPI_SUCCESS) {
         *win_p = (MPI_Win)win;
         return MPI_SUCCESS;
     }
     if (win == NULL) {
-        comm_release(own);
+        if (own != NULL)
+            comm_release(own);
         return rc;
     }
     win_strike_off(win);
@@ -244,7 +244,9 @@ int mpi_Win_free(MPI_Win *win)
         rc = win_attr_delete_all(found);
     if (rc != MPI_SUCCESS)
         return rc;
+    coll_enter(comm_handle(found->comm), "MPI_Win_free");
     const int status = grp_barrier(&found->comm->grp);
+    coll_leave(comm_handle(found->comm));
     if (status < 0)
         return err_core((vbn_status_t)status, "MPI_Win_free", grp_error());
     win_strike_off(found);

@@ -2,6 +2,7 @@
  * fence.c - active target synchronisation of all ranks (MPI 5.0, 12.5.1): calls have ended everywhere before any rank goes on,
  * so no access after a fence meets loads and stores before it.
  */
+#include "coll/coll.h"
 #include "err/err.h"
 #include "mpi_impl.h"
 #include "win/epoch.h"
@@ -20,7 +21,9 @@ int mpi_Win_fence(int assert, MPI_Win win)
     if (found->epoch != WIN_NO_EPOCH && found->epoch != WIN_FENCE)
         return win_epoch_check_begin(found, "a fence");
     const int rc = win_flush_all(found, 1);
+    coll_enter(comm_handle(found->comm), "MPI_Win_fence");
     const int status = grp_barrier(&found->comm->grp);
+    coll_leave(comm_handle(found->comm));
     found->epoch = (assert &MPI_MODE_NOSUCCEED) != 0 ? WIN_NO_EPOCH : WIN_FENCE;
     found->used = 0;
     if (rc != MPI_SUCCESS)

@@ -10,7 +10,7 @@
 
 #include "win/win.h"
 
-/* Makes and maps the memory for the sizes of all ranks, and gives the draft its part. Collective over comm, the window's own;
+/* Makes and maps the memory for the sizes of all ranks, and gives the draft its part. Collective over comm;
  * rc: an error that this rank has met before. MPI_SUCCESS at all ranks or at none. */
 int win_share(mpi_win_t *draft, mpi_comm_t *comm, MPI_Info info, int rc);
 /* Where the part of a rank is. */

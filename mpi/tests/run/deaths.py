@@ -65,6 +65,20 @@ def unseen(build, call, layout, program="dies"):
     return expect(not missing, f"within {LIMIT} s no end at:", *sorted(missing), "there was:", *lines, err)
 
 
+def ends_unseen(build, call, layout):
+    """The same in what makes sets of ranks by several collectives, of which ranks may see different ones fail: each of the others
+    ends the call with an error, or a rank that waits for one that has done so ends the job, and names the lost one."""
+    missing = {f"rank {rank}: an error\n" for rank in range(RANKS) if rank != 1}
+    with started(build, "-n", RANKS, *LAYOUTS[layout][0], build / "tests/win_dies", "unseen", call, stdout=subprocess.PIPE,
+                 stderr=subprocess.PIPE, stdin=subprocess.DEVNULL) as process:
+        while missing and (line := process.stdout.readline()):
+            missing.discard(line)
+        if not missing:
+            process.terminate()
+        _, err = process.communicate()
+    return expect(not missing or "rank 1 of the job is lost" in err, f"status {process.returncode}", *sorted(missing), err)
+
+
 def collectives():
     """Each family of dies.c: its blocking, its non-blocking and its persistent form."""
     families = re.findall(r"^ +F\((\w+), (\w+),", (HERE / "dies.c").read_text(), re.MULTILINE)
@@ -126,17 +140,17 @@ def of_collectives():
 
 
 def of_windows():
-    """Each synchronisation: once inside and once unseen, the layouts in turns. Making a window is several collectives, of which
-    ranks may see different ones fail: there a death is seen by mpiexec."""
-    for place, call in enumerate(("fence", "start", "wait", "lock", "flush", "free")):
+    """Each synchronisation, and what makes windows and communicators: once inside and once unseen, the layouts in turns."""
+    makers = ("free", "dup", "split", "allocate")
+    for place, call in enumerate(("fence", "start", "wait", "lock", "flush", *makers)):
         for turn, layout in enumerate(LAYOUTS):
             yield Case(f"death inside {call} of a window{layout}",
                        lambda build, a=("inside", call, layout, *KILL, "win_dies"): dies(build, *a),
                        turn != place % len(LAYOUTS))
-            if call != "free":
-                yield Case(f"death unseen in {call} of a window{layout}",
-                           lambda build, a=(call, layout, "win_dies"): unseen(build, *a),
-                           turn != (place + 1) % len(LAYOUTS))
+            usual = turn == (place + 1) % len(LAYOUTS)
+            yield Case(f"death unseen in {call} of a window{layout}",
+                       lambda build, a=(call, layout): ends_unseen(build, *a) if a[0] in makers
+                       else unseen(build, *a, "win_dies"), not usual)
 
 
 def cases():

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * win_dies.c - not a rule: a job of which rank 1 is killed in a synchronisation of windows, for deaths.py. usage: win_dies WAY CALL
+ * win_dies.c - not a rule: a job of which rank 1 is killed in a synchronisation of windows, or while windows and communicators are
+ * made, used and freed, for deaths.py. usage: win_dies WAY CALL
  * WAY: inside, or unseen: mpiexec does not see the end, and each of the others says so when its call has ended with an error.
  */
 #include <mpi.h>
@@ -72,21 +73,58 @@ static int flush(void)
     return call != MPI_SUCCESS ? call : end;
 }
 
-static int create_and_free(void)
+static int free_made(int made, MPI_Win more)
 {
-    MPI_Win more;
-    const int made = MPI_Win_create(memory, sizeof(memory), 4, MPI_INFO_NULL, MPI_COMM_WORLD, &more);
     if (made != MPI_SUCCESS)
         return made;
     MPI_Win_set_errhandler(more, MPI_ERRORS_RETURN);
     return MPI_Win_free(&more);
 }
 
+static int create_and_free(void)
+{
+    MPI_Win more = MPI_WIN_NULL;
+    const int made = MPI_Win_create(memory, sizeof(memory), 4, MPI_INFO_NULL, MPI_COMM_WORLD, &more);
+    return free_made(made, more);
+}
+
+static int allocate_and_free(void)
+{
+    MPI_Win more = MPI_WIN_NULL;
+    void *base;
+    const int made = MPI_Win_allocate(64, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &more);
+    return free_made(made, more);
+}
+
+static int use_made(int made, MPI_Comm more)
+{
+    if (made != MPI_SUCCESS)
+        return made;
+    const int used = MPI_Barrier(more);
+    MPI_Comm_free(&more);
+    return used;
+}
+
+static int duplicate(void)
+{
+    MPI_Comm more = MPI_COMM_NULL;
+    const int made = MPI_Comm_dup(MPI_COMM_WORLD, &more);
+    return use_made(made, more);
+}
+
+static int split(void)
+{
+    MPI_Comm more = MPI_COMM_NULL;
+    const int made = MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &more);
+    return use_made(made, more);
+}
+
 static const struct {
     const char *name;
     int (*call)(void);
-} calls[] = {{"fence", fence}, {"start", start}, {"wait", wait_for_origin},
-             {"lock", lock},   {"flush", flush}, {"free", create_and_free}};
+} calls[] = {{"fence", fence},   {"start", start}, {"wait", wait_for_origin},
+             {"lock", lock},     {"flush", flush}, {"free", create_and_free},
+             {"dup", duplicate}, {"split", split}, {"allocate", allocate_and_free}};
 
 static void say(void)
 {
