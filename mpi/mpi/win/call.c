@@ -274,53 +274,30 @@ static int execute(const win_call_t *call, const win_header_t *header, const cha
     return rc == MPI_SUCCESS ? rc : err_set(rc, "operation on memory of rank %d", call->rank);
 }
 
-int win_call_put(win_call_t *call, size_t offset, char *bytes, size_t length)
+int win_call_move(win_call_t *call, int writes, size_t offset, char *bytes, size_t length)
 {
     if (call->target->near != NULL)
-        return copy_blocks(call->target->near + offset, bytes, length, 0, 1, 1);
+        return copy_blocks(call->target->near + offset, bytes, length, 0, 1, writes);
     piece_t *piece = piece_new(call, bytes, length);
-    return piece == NULL ? MPI_ERR_NO_MEM
-                         : piece_begun(piece, vbn_put(call->target->key, offset, &piece->bytes, 1, &piece->op));
-}
-
-int win_call_get(win_call_t *call, size_t offset, char *bytes, size_t length)
-{
-    if (call->target->near != NULL)
-        return copy_blocks(call->target->near + offset, bytes, length, 0, 1, 0);
-    piece_t *piece = piece_new(call, bytes, length);
-    return piece == NULL ? MPI_ERR_NO_MEM
-                         : piece_begun(piece, vbn_get(call->target->key, offset, &piece->bytes, 1, &piece->op));
-}
-
-static void set_blocks(piece_t *piece, size_t block, size_t stride, size_t count)
-{
-    piece->blocks = (vbn_strided_t){.base = piece->bytes.iov_base,
-                                    .block = block,
-                                    .count = count,
-                                    .local_stride = (ptrdiff_t)block,
-                                    .remote_stride = stride};
-}
-
-int win_call_put_blocks(win_call_t *call, size_t offset, char *bytes, size_t block, size_t stride, size_t count)
-{
-    if (call->target->near != NULL)
-        return copy_blocks(call->target->near + offset, bytes, block, stride, count, 1);
-    piece_t *piece = piece_new(call, bytes, block * count);
     if (piece == NULL)
         return MPI_ERR_NO_MEM;
-    set_blocks(piece, block, stride, count);
-    return piece_begun(piece, vbn_put_strided(call->target->key, offset, &piece->blocks, &piece->op));
+    return piece_begun(piece, (writes ? vbn_put : vbn_get)(call->target->key, offset, &piece->bytes, 1, &piece->op));
 }
 
-int win_call_get_blocks(win_call_t *call, size_t offset, char *bytes, size_t block, size_t stride, size_t count)
+int win_call_move_blocks(win_call_t *call, int writes, size_t offset, char *bytes, const win_blocks_t *blocks)
 {
     if (call->target->near != NULL)
-        return copy_blocks(call->target->near + offset, bytes, block, stride, count, 0);
-    piece_t *piece = piece_new(call, bytes, block * count);
+        return copy_blocks(call->target->near + offset, bytes, blocks->length, blocks->stride, blocks->count, writes);
+    piece_t *piece = piece_new(call, bytes, blocks->length * blocks->count);
     if (piece == NULL)
         return MPI_ERR_NO_MEM;
-    set_blocks(piece, block, stride, count);
-    return piece_begun(piece, vbn_get_strided(call->target->key, offset, &piece->blocks, &piece->op));
+    piece->blocks = (vbn_strided_t){.base = bytes,
+                                    .block = blocks->length,
+                                    .count = blocks->count,
+                                    .local_stride = (ptrdiff_t)blocks->length,
+                                    .remote_stride = blocks->stride};
+    return piece_begun(
+        piece, (writes ? vbn_put_strided : vbn_get_strided)(call->target->key, offset, &piece->blocks, &piece->op));
 }
 
 /* ---- messages */

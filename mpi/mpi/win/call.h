@@ -53,12 +53,16 @@ char *win_call_into(const win_call_t *call);
  * request. */
 int win_call_made(win_call_t *call, int rc, MPI_Request *request);
 
-/* These are counted in `left` until they have ended. */
-int win_call_put(win_call_t *call, size_t offset, char *bytes, size_t length);
-int win_call_get(win_call_t *call, size_t offset, char *bytes, size_t length);
-/* `count` blocks, `stride` apart at the target and side by side here. */
-int win_call_put_blocks(win_call_t *call, size_t offset, char *bytes, size_t block, size_t stride, size_t count);
-int win_call_get_blocks(win_call_t *call, size_t offset, char *bytes, size_t block, size_t stride, size_t count);
+/* Blocks that lie `stride` apart at the target and side by side here. */
+typedef struct win_blocks {
+    size_t length;
+    size_t stride;
+    size_t count;
+} win_blocks_t;
+
+/* Bytes to the target, or from it. These are counted in `left` until they have ended. */
+int win_call_move(win_call_t *call, int writes, size_t offset, char *bytes, size_t length);
+int win_call_move_blocks(win_call_t *call, int writes, size_t offset, char *bytes, const win_blocks_t *blocks);
 /* A message with data; its answer, where answer_length is not 0, goes to `into`. */
 int win_call_message(win_call_t *call, win_header_t *header, const char *data, size_t length, char *into,
                      size_t answer_length);

@@ -8,34 +8,9 @@
 
 #include "err/err.h"
 #include "mpi_impl.h"
-#include "win/answer.h"
+#include "win/ask.h"
 
 #define FLUSHES_A_LOOK 16 /* flushes that find nothing to wait for */
-
-typedef struct question {
-    win_answer_t answer;
-    int rc; /* -1: no answer yet */
-} question_t;
-
-static void answered(win_answer_t *answer, int error, const void *data, size_t length)
-{
-    (void)data, (void)length;
-    ((question_t *)answer)->rc = error;
-    rt.events++;
-}
-
-static int ask(mpi_win_t *win, int rank, question_t *question)
-{
-    win_header_t header = {.kind = WIN_FLUSH};
-    *question = (question_t){.answer = {.done = answered, .win = win, .rank = rank}, .rc = -1};
-    header.token = win_answer_expect(&question->answer);
-    if (header.token == 0)
-        return err_set(MPI_ERR_NO_MEM, "flush of rank %d: no memory left", rank);
-    const int rc = win_say(win, rank, WIN_AM_CALL, &header, NULL, 0);
-    if (rc != MPI_SUCCESS)
-        (void)win_answer_withdraw(header.token);
-    return rc;
-}
 
 /* The first error of calls to the target, which is told once. */
 static int take_error(win_target_t *target, int rank, int rc)
@@ -51,14 +26,10 @@ static int take_error(win_target_t *target, int rank, int rc)
 
 static int prove(mpi_win_t *win, int rank, win_target_t *target)
 {
-    question_t question;
-    rt_wait_t wait = RT_WAIT;
+    win_question_t question = {0};
+    win_header_t header = {.kind = WIN_FLUSH};
     const unsigned sent = target->sent; /* other threads send more meanwhile, and prove some */
-    int rc = ask(win, rank, &question);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    while (question.rc < 0 && (rc = win_check_alive(win, rank, "flush")) == MPI_SUCCESS)
-        rt_wait_step(&wait);
+    const int rc = win_ask(win, rank, &header, &question, "flush");
     if (rc == MPI_SUCCESS && (int)(sent - target->proved) > 0)
         target->proved = sent;
     if (rc == MPI_SUCCESS && question.rc != MPI_SUCCESS && target->failed == MPI_SUCCESS)

@@ -14,22 +14,10 @@ typedef struct mover {
     int rc;
 } mover_t;
 
-static int move(const mover_t *mover, uintptr_t offset, size_t length)
-{
-    return mover->writes ? win_call_put(mover->call, offset, mover->bytes, length)
-                         : win_call_get(mover->call, offset, mover->bytes, length);
-}
-
-static int move_blocks(const mover_t *mover, uintptr_t offset, size_t block, size_t stride, size_t count)
-{
-    return mover->writes ? win_call_put_blocks(mover->call, offset, mover->bytes, block, stride, count)
-                         : win_call_get_blocks(mover->call, offset, mover->bytes, block, stride, count);
-}
-
 static void move_run(mover_t *mover, uintptr_t offset, size_t length)
 {
     if (mover->rc == MPI_SUCCESS)
-        mover->rc = move(mover, offset, length);
+        mover->rc = win_call_move(mover->call, mover->writes, offset, mover->bytes, length);
     mover->bytes += length;
 }
 
@@ -42,7 +30,8 @@ static void take(dt_sink_t *sink, char *at, size_t length, MPI_Aint stride, size
     }
     if (stride > (MPI_Aint)length) {
         if (mover->rc == MPI_SUCCESS)
-            mover->rc = move_blocks(mover, (uintptr_t)at, length, (size_t)stride, count);
+            mover->rc = win_call_move_blocks(mover->call, mover->writes, (uintptr_t)at, mover->bytes,
+                                             &(win_blocks_t){length, (size_t)stride, count});
         mover->bytes += length * count;
         return;
     }

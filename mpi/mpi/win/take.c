@@ -4,36 +4,14 @@
 #include "win/take.h"
 
 #include "err/err.h"
-#include "win/answer.h"
-
-typedef struct question {
-    win_answer_t answer;
-    int rc; /* -1: no answer yet */
-} question_t;
-
-static void answered(win_answer_t *answer, int error, const void *data, size_t length)
-{
-    (void)data, (void)length;
-    ((question_t *)answer)->rc = error;
-    rt.events++;
-}
+#include "win/ask.h"
 
 static int take(mpi_win_t *win, int rank, win_lock_t lock, int promised)
 {
-    question_t question = {.answer = {.done = answered, .win = win, .rank = rank}, .rc = -1};
+    win_question_t question = {0};
     win_header_t header = {.kind = WIN_LOCK_ASK, .at = (uint64_t)lock, .op = (uint8_t)promised};
     win_target_t *target = win_target(win, rank);
-    rt_wait_t wait = RT_WAIT;
-    header.token = target == NULL ? 0 : win_answer_expect(&question.answer);
-    if (header.token == 0)
-        return err_set(MPI_ERR_NO_MEM, "lock of rank %d: no memory left", rank);
-    int rc = win_say(win, rank, WIN_AM_CALL, &header, NULL, 0);
-    if (rc != MPI_SUCCESS) {
-        (void)win_answer_withdraw(header.token);
-        return rc;
-    }
-    while (question.rc < 0 && (rc = win_check_alive(win, rank, "lock")) == MPI_SUCCESS)
-        rt_wait_step(&wait);
+    int rc = target == NULL ? MPI_ERR_NO_MEM : win_ask(win, rank, &header, &question, "lock");
     if (rc == MPI_SUCCESS && question.rc != MPI_SUCCESS)
         rc = err_set(question.rc, "rank %d could not keep the request of its lock", rank);
     if (rc == MPI_SUCCESS)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "err/err.h"
-#include "win/answer.h"
+#include "win/ask.h"
 #include "win/key.h"
 #include "win/shared.h"
 
@@ -52,31 +52,8 @@ int win_check_alive(const mpi_win_t *win, int rank, const char *what)
                    what, rank);
 }
 
-/* One description on its way. */
-typedef struct question {
-    win_answer_t answer;
-    int rc; /* of the answer; -1: not here yet */
-    win_description_t description;
-} question_t;
-
-static void described(win_answer_t *answer, int error, const void *data, size_t length)
+static int take_over(const mpi_win_t *win, int rank, win_target_t *target, const win_description_t *description)
 {
-    question_t *question = (question_t *)answer;
-    const size_t fixed = offsetof(win_description_t, key);
-    question->rc = error;
-    if (error != MPI_SUCCESS)
-        return;
-    if (length >= fixed && length <= sizeof(question->description))
-        memcpy(&question->description, data, length);
-    if (length < fixed || question->description.key_length != length - fixed)
-        question->rc = MPI_ERR_INTERN;
-}
-
-static int take_over(mpi_win_t *win, int rank, win_target_t *target, const question_t *question)
-{
-    const win_description_t *description = &question->description;
-    if (question->rc != MPI_SUCCESS)
-        return err_set(question->rc, "rank %d of the window did not describe its memory", rank);
     vbn_peer_t *peer = rt_peer(rt_group_world(win->comm->ranks, rank)); /* R5 of rt.h */
     if (peer == NULL)
         return err_set(MPI_ERR_PROC_ABORTED, "memory of rank %d: %s", rank, rt.error);
@@ -100,23 +77,19 @@ static int take_over(mpi_win_t *win, int rank, win_target_t *target, const quest
     return MPI_SUCCESS;
 }
 
-/* A lost rank ends the question by win_check_alive, so that nobody writes to it afterwards. */
 static int ask(mpi_win_t *win, int rank, win_target_t *target)
 {
-    question_t question = {.answer = {.done = described, .win = win, .rank = rank}, .rc = -1};
+    win_description_t description;
+    win_question_t question = {.into = &description, .room = sizeof(description)};
     win_header_t header = {.kind = WIN_ASK};
-    rt_wait_t wait = RT_WAIT;
-    header.token = win_answer_expect(&question.answer);
-    if (header.token == 0)
-        return err_set(MPI_ERR_NO_MEM, "question to rank %d: no memory left", rank);
-    int rc = win_say(win, rank, WIN_AM_CALL, &header, NULL, 0);
-    if (rc != MPI_SUCCESS) {
-        (void)win_answer_withdraw(header.token);
+    const size_t fixed = offsetof(win_description_t, key);
+    const int rc = win_ask(win, rank, &header, &question, "first access");
+    if (rc != MPI_SUCCESS || target->known)
         return rc;
-    }
-    while (question.rc < 0 && (rc = win_check_alive(win, rank, "first access")) == MPI_SUCCESS)
-        rt_wait_step(&wait);
-    return rc != MPI_SUCCESS ? rc : target->known ? MPI_SUCCESS : take_over(win, rank, target, &question);
+    if (question.rc == MPI_SUCCESS && (question.length < fixed || description.key_length != question.length - fixed))
+        question.rc = MPI_ERR_INTERN;
+    return question.rc == MPI_SUCCESS ? take_over(win, rank, target, &description)
+                                      : err_set(question.rc, "rank %d of the window did not describe its memory", rank);
 }
 
 int win_describe(mpi_win_t *win, int rank, win_target_t **target_p)

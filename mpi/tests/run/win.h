@@ -60,4 +60,13 @@ __attribute__((unused)) static int win_kinds_shared(void)
     return code == MPI_SUCCESS;
 }
 
+/* Calls it for each kind of window that there is. */
+__attribute__((unused)) static void win_each_kind(void (*of_kind)(int kind))
+{
+    const int shares = win_kinds_shared();
+    for (int kind = 0; kind < WIN_KINDS; kind++)
+        if (kind != 2 || shares)
+            of_kind(kind);
+}
+
 #endif

@@ -245,19 +245,19 @@ static void refused(void)
     win_end(1, &win, mine);
 }
 
+static void of_kind(int kind)
+{
+    mixed(kind);
+    no_op(kind);
+    derived(kind);
+    pairs(kind);
+    widths(kind);
+}
+
 static void test(void)
 {
-    const int shares = win_kinds_shared();
     right = (rank + 1) % size;
     left = (rank + size - 1) % size;
-    for (int kind = 0; kind < WIN_KINDS; kind++) {
-        if (kind == 2 && !shares)
-            continue;
-        mixed(kind);
-        no_op(kind);
-        derived(kind);
-        pairs(kind);
-        widths(kind);
-    }
+    win_each_kind(of_kind);
     refused();
 }

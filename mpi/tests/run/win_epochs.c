@@ -159,15 +159,16 @@ static void ring(int kind)
     win_end(kind, &win, mine);
 }
 
+static void of_kind(int kind)
+{
+    late(kind);
+    ring(kind);
+}
+
 static void test(void)
 {
-    const int shares = win_kinds_shared();
     wrong_order();
     no_locks();
     empty_groups();
-    for (int kind = 0; kind < WIN_KINDS; kind++)
-        if (kind != 2 || shares) {
-            late(kind);
-            ring(kind);
-        }
+    win_each_kind(of_kind);
 }

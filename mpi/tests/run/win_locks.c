@@ -106,15 +106,16 @@ static void crossing(int kind)
     win_end(kind, &win, mine);
 }
 
+static void of_kind(int kind)
+{
+    excludes(kind);
+    several(kind);
+    loops_on_itself(kind);
+    if (size > 1)
+        crossing(kind);
+}
+
 static void test(void)
 {
-    const int shares = win_kinds_shared();
-    for (int kind = 0; kind < WIN_KINDS; kind++)
-        if (kind != 2 || shares) {
-            excludes(kind);
-            several(kind);
-            loops_on_itself(kind);
-            if (size > 1)
-                crossing(kind);
-        }
+    win_each_kind(of_kind);
 }

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ask.c - asking another rank of a window. A lost rank ends the question by win_check_alive, so nobody writes to it afterwards.
+ */
+#include "win/ask.h"
+
+#include <string.h>
+
+#include "err/err.h"
+
+static void answered(win_answer_t *answer, int error, const void *data, size_t length)
+{
+    win_question_t *question = (win_question_t *)answer;
+    question->rc = error == MPI_SUCCESS && length > question->room ? MPI_ERR_INTERN : error;
+    question->length = length;
+    if (question->rc == MPI_SUCCESS && length > 0)
+        memcpy(question->into, data, length);
+    rt.events++;
+}
+
+int win_ask(mpi_win_t *win, int rank, win_header_t *header, win_question_t *question, const char *what)
+{
+    rt_wait_t wait = RT_WAIT;
+    question->answer = (win_answer_t){.done = answered, .win = win, .rank = rank};
+    question->rc = -1;
+    header->token = win_answer_expect(&question->answer);
+    if (header->token == 0)
+        return err_set(MPI_ERR_NO_MEM, "%s of rank %d: no memory left", what, rank);
+    int rc = win_say(win, rank, WIN_AM_CALL, header, NULL, 0);
+    if (rc != MPI_SUCCESS) {
+        (void)win_answer_withdraw(header->token);
+        return rc;
+    }
+    while (question->rc < 0 && (rc = win_check_alive(win, rank, what)) == MPI_SUCCESS)
+        rt_wait_step(&wait);
+    return rc;
+}
