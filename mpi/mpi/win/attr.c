@@ -61,7 +61,7 @@ static void *predefined(mpi_win_t *win, int keyval)
     switch (keyval) {
     case MPI_WIN_BASE: return win->base;
     case MPI_WIN_SIZE: return &win->size;
-    case MPI_WIN_DISP_UNIT: return &win->unit;
+    case MPI_WIN_DISP_UNIT: return &win->small_unit;
     case MPI_WIN_CREATE_FLAVOR: return &win->flavour;
     default: return &win->model;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * create.c - making and ending windows (MPI 5.0, 12.2). All of it is collective over the communicator.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +70,8 @@ static void set_up(mpi_win_t *win, int flavour, void *base, MPI_Aint size, MPI_A
     win->base = base;
     win->size = size;
     win->exposed = size < 0 ? 0 : (size_t)size;
-    win->unit = (int)unit;
+    win->unit = unit;
+    win->small_unit = unit > INT_MAX ? MPI_UNDEFINED : (int)unit;
     win->waiters_end = &win->waiters;
     win->info = MPI_INFO_NULL;
 }
@@ -157,8 +159,8 @@ static int check_size(MPI_Aint size, MPI_Aint unit)
 {
     if (size < 0)
         return err_set(MPI_ERR_SIZE, "size is %lld, which is negative", (long long)size);
-    if (unit <= 0 || unit > INT32_MAX)
-        return err_set(MPI_ERR_DISP, "disp_unit is %lld; units are 1 to %d bytes", (long long)unit, INT32_MAX);
+    if (unit <= 0)
+        return err_set(MPI_ERR_DISP, "disp_unit is %lld; units have 1 byte or more", (long long)unit);
     return MPI_SUCCESS;
 }
 

@@ -74,7 +74,8 @@ typedef struct mpi_win {
     mpi_comm_t *comm; /* W1 */
     int flavour;
     int model;
-    int unit;
+    MPI_Aint unit;
+    int small_unit; /* as its attribute gives it: MPI_UNDEFINED where an int cannot hold it */
     void *base;
     MPI_Aint size;
     size_t exposed;            /* bytes that the key of mem covers */
