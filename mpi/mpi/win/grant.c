@@ -17,6 +17,12 @@ static void grant(mpi_win_t *win, const win_waiter_t *waiter)
     (void)win_say(win, waiter->rank, WIN_AM_ANSWER, &header, NULL, 0); /* the end of a lost rank ends the job */
 }
 
+static void refuse(const mpi_win_t *win, int origin, uint64_t token, int error)
+{
+    win_header_t header = {.kind = WIN_LOCK_ASK, .token = token, .error = error};
+    (void)win_say(win, origin, WIN_AM_ANSWER, &header, NULL, 0);
+}
+
 static int is_free_for(const mpi_win_t *win, win_lock_t lock)
 {
     return win->holders == 0 || (lock == WIN_SHARED && win->held == WIN_SHARED);
@@ -25,6 +31,10 @@ static int is_free_for(const mpi_win_t *win, win_lock_t lock)
 void win_lock_ask(mpi_win_t *win, int origin, const win_waiter_t *waiter)
 {
     win_waiter_t asks = *waiter;
+    if (win->post != NULL) { /* 12.5.3: exposed and locked at the same time */
+        refuse(win, origin, asks.token, MPI_ERR_RMA_SYNC);
+        return;
+    }
     asks.rank = origin;
     asks.lock = asks.lock == WIN_EXCLUSIVE ? WIN_EXCLUSIVE : WIN_SHARED;
     if ((win->waiters == NULL || asks.promised) && is_free_for(win, asks.lock)) {
@@ -33,8 +43,7 @@ void win_lock_ask(mpi_win_t *win, int origin, const win_waiter_t *waiter)
     }
     win_waiter_t *kept = malloc(sizeof(*kept));
     if (kept == NULL) {
-        win_header_t header = {.kind = WIN_LOCK_ASK, .token = asks.token, .error = MPI_ERR_NO_MEM};
-        (void)win_say(win, origin, WIN_AM_ANSWER, &header, NULL, 0);
+        refuse(win, origin, asks.token, MPI_ERR_NO_MEM);
         return;
     }
     *kept = asks;

@@ -39,6 +39,15 @@ static int check_locks(const mpi_win_t *win)
                : MPI_SUCCESS;
 }
 
+/* A window is not locked and exposed at the same time (12.5.3). Of another rank's window that rank knows: grant.c. */
+static int check_exposed(const mpi_win_t *win)
+{
+    return win->post == NULL
+               ? MPI_SUCCESS
+               : err_set(MPI_ERR_RMA_SYNC,
+                         "a lock of the own memory while an epoch of exposure is open: MPI_Win_wait comes first");
+}
+
 static int check_assert(int assert)
 {
     return (assert & ~MPI_MODE_NOCHECK) == 0
@@ -53,6 +62,7 @@ static int check_lock(mpi_win_t *win, int lock_type, int rank, int assert)
     int rc = check_rank(win, rank);
     rc = rc == MPI_SUCCESS ? check_assert(assert) : rc;
     rc = rc == MPI_SUCCESS ? check_locks(win) : rc;
+    rc = rc == MPI_SUCCESS && rank == win->comm->ranks->rank ? check_exposed(win) : rc;
     if (rc != MPI_SUCCESS)
         return rc;
     const win_target_t *target = win_target_known(win, rank);
@@ -101,6 +111,7 @@ int mpi_Win_lock_all(int assert, MPI_Win win)
     mpi_win_t *found = win_of(win);
     int rc = check_assert(assert);
     rc = rc == MPI_SUCCESS ? check_locks(found) : rc;
+    rc = rc == MPI_SUCCESS ? check_exposed(found) : rc;
     rc = rc == MPI_SUCCESS ? win_epoch_check_begin(found, "MPI_Win_lock_all") : rc;
     if (rc != MPI_SUCCESS)
         return rc;

@@ -46,6 +46,13 @@ static int check_assert(int assert, int known, const char *what)
                : err_set(MPI_ERR_ASSERT, "assert is 0x%x, which %s does not know", (unsigned)assert, what);
 }
 
+/* A window is not locked and exposed at the same time; locks of other ranks' memory may be held (12.5.3). */
+static int locks_itself(const mpi_win_t *win)
+{
+    const win_target_t *own = win_target_known(win, win->comm->ranks->rank);
+    return win->epoch == WIN_LOCK_ALL || (win->epoch == WIN_LOCK && own != NULL && own->lock != WIN_UNLOCKED);
+}
+
 int mpi_Win_post(MPI_Group group, int assert, MPI_Win win)
 {
     mpi_win_t *found = win_of(win);
@@ -53,7 +60,7 @@ int mpi_Win_post(MPI_Group group, int assert, MPI_Win win)
     int rc = check_assert(assert, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT, "MPI_Win_post");
     if (rc == MPI_SUCCESS && found->post != NULL)
         rc = err_set(MPI_ERR_RMA_SYNC, "an epoch of exposure is open: MPI_Win_wait comes first");
-    if (rc == MPI_SUCCESS && (found->epoch == WIN_LOCK || found->epoch == WIN_LOCK_ALL))
+    if (rc == MPI_SUCCESS && locks_itself(found))
         rc = win_epoch_check_begin(found, "MPI_Win_post");
     rc = rc == MPI_SUCCESS ? members(found, group, &ranks) : rc;
     if (rc != MPI_SUCCESS)

@@ -13,7 +13,11 @@ static int take(mpi_win_t *win, int rank, win_lock_t lock, int promised)
     win_target_t *target = win_target(win, rank);
     int rc = target == NULL ? MPI_ERR_NO_MEM : win_ask(win, rank, &header, &question, "lock");
     if (rc == MPI_SUCCESS && question.rc != MPI_SUCCESS)
-        rc = err_set(question.rc, "rank %d could not keep the request of its lock", rank);
+        rc = err_set(question.rc,
+                     question.rc == MPI_ERR_RMA_SYNC
+                         ? "the memory of rank %d is exposed by MPI_Win_post: it is not locked before MPI_Win_wait"
+                         : "rank %d could not keep the request of its lock",
+                     rank);
     if (rc == MPI_SUCCESS)
         target->lock = lock;
     return rc;

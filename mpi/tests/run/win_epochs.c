@@ -42,10 +42,45 @@ static void with_groups(MPI_Win *win, MPI_Group all)
 {
     MPI_Win_post(all, 0, *win);
     CHECK(MPI_Win_post(all, 0, *win) == MPI_ERR_RMA_SYNC && MPI_Win_free(win) == MPI_ERR_RMA_SYNC);
+    CHECK(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, *win) == MPI_ERR_RMA_SYNC);
+    CHECK(MPI_Win_lock_all(MPI_MODE_NOCHECK, *win) == MPI_ERR_RMA_SYNC);
     MPI_Win_start(all, 0, *win);
     CHECK(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, *win) == MPI_ERR_RMA_SYNC);
     MPI_Win_complete(*win);
     MPI_Win_wait(*win);
+}
+
+/* 12.5.3: a window is not locked and exposed concurrently, be it by its own rank or by another one; while a rank has locks of
+ * others' windows it may expose its own. */
+static void locked_or_exposed(MPI_Win win, MPI_Group all)
+{
+    MPI_Group others, first;
+    const int next = (rank + 1) % size;
+    const int none = 0;
+    MPI_Group_incl(all, 1, &none, &first);
+    MPI_Group_difference(all, first, &others);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win);
+    CHECK(MPI_Win_post(MPI_GROUP_EMPTY, 0, win) == MPI_ERR_RMA_SYNC);
+    MPI_Win_unlock(rank, win);
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, win);
+    CHECK(MPI_Win_post(MPI_GROUP_EMPTY, 0, win) == MPI_ERR_RMA_SYNC);
+    MPI_Win_unlock_all(win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0 && size > 1) {
+        MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win);
+        CHECK(MPI_Win_post(others, 0, win) == MPI_SUCCESS);
+        MPI_Win_unlock(next, win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank > 0) {
+        CHECK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win) == MPI_ERR_RMA_SYNC);
+        CHECK(MPI_Win_start(first, 0, win) == MPI_SUCCESS && MPI_Win_complete(win) == MPI_SUCCESS);
+    } else if (size > 1) {
+        CHECK(MPI_Win_wait(win) == MPI_SUCCESS);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Group_free(&others);
+    MPI_Group_free(&first);
 }
 
 static void with_fences(MPI_Win win)
@@ -71,6 +106,7 @@ static void wrong_order(void)
     without_epoch(win);
     with_locks(&win);
     with_groups(&win, all);
+    locked_or_exposed(win, all);
     with_fences(win);
     MPI_Win_free(&win);
     MPI_Group_free(&all);
