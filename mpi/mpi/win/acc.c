@@ -99,6 +99,7 @@ static int make(win_call_t *call, win_kind_t kind, const win_buffer_t *from, con
     if (data.bytes == 0)
         return MPI_SUCCESS;
     rc = check_op(op, basic, type);
+    rc = rc == MPI_SUCCESS && op != MPI_NO_OP ? win_place_may_write(call, &data) : rc;
     if (rc == MPI_SUCCESS && op != MPI_NO_OP && (rc = win_call_sends(call, from)) == MPI_SUCCESS)
         rc = check_side(from, call->sent.bytes, &data, basic, "origin");
     if (rc == MPI_SUCCESS && into != NULL && (rc = win_call_gets(call, into)) == MPI_SUCCESS)
@@ -188,6 +189,7 @@ static int make_swap(win_call_t *call, const void *origin, const void *compare, 
     dt_data_t data;
     const dt_type_t *basic = dt_find(dt_find(place->type)->basic);
     int rc = win_place_find(call, place, &data);
+    rc = rc == MPI_SUCCESS ? win_place_may_write(call, &data) : rc;
     rc = rc == MPI_SUCCESS ? dt_check_place(origin, 1, place->type, "origin_addr") : rc;
     rc = rc == MPI_SUCCESS ? dt_check_place(compare, 1, place->type, "compare_addr") : rc;
     rc = rc == MPI_SUCCESS ? win_call_gets(call, &(win_buffer_t){result, 1, place->type}) : rc;

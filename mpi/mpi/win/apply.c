@@ -52,17 +52,44 @@ static int check(const win_header_t *header, size_t length, const dt_type_t **ba
     return length == header->count * carried(header, basic->size) ? MPI_SUCCESS : MPI_ERR_COUNT;
 }
 
-static int is_attached(const win_memory_t *memory, uintptr_t low, size_t length)
+/* Attached bytes from this one on, to the end of its region; for changes only where the process may write. */
+static size_t attached_from(const win_memory_t *memory, uintptr_t at, int writes)
 {
     for (const win_region_t *region = memory->regions; region != NULL; region = region->next)
-        if (low >= region->start && low - region->start <= region->length &&
-            length <= region->length - (low - region->start))
-            return 1;
+        if (at >= region->start && at - region->start < region->length)
+            return region->read_only && writes ? 0 : region->length - (at - region->start);
     return 0;
 }
 
-/* Where the first element is; NULL: some are outside. */
-static unsigned char *locate(const win_memory_t *memory, const win_header_t *header, const dt_type_t *basic)
+/* Bytes of several regions may be one access: 12.2.4 asks that each is attached. */
+static int is_attached(const win_memory_t *memory, uintptr_t low, size_t length, int writes)
+{
+    while (length > 0) {
+        const size_t some = attached_from(memory, low, writes);
+        if (some == 0)
+            return 0;
+        low += some;
+        length -= some < length ? some : length;
+    }
+    return 1;
+}
+
+/* What lies between the elements need not be attached. */
+static int are_attached(const win_memory_t *memory, const win_header_t *header, size_t element, int writes)
+{
+    for (uint64_t i = 0; i < header->count; i++)
+        if (!is_attached(memory, header->at + i * (uint64_t)header->spacing, element, writes))
+            return 0;
+    return 1;
+}
+
+static int changes(const win_header_t *header)
+{
+    return header->kind == WIN_CAS || (MPI_Op)(uintptr_t)header->op != MPI_NO_OP;
+}
+
+/* Where the first element is; NULL: some are outside, or, of a dynamic window, not for writing when that is asked for. */
+static unsigned char *locate(const win_memory_t *memory, const win_header_t *header, const dt_type_t *basic, int writes)
 {
     const size_t element = (size_t)basic->node->high;
     int64_t last;
@@ -76,7 +103,9 @@ static unsigned char *locate(const win_memory_t *memory, const win_header_t *hea
     if (__builtin_add_overflow(high, element, &high))
         return NULL;
     if (memory->is_dynamic)
-        return is_attached(memory, low, high - low) ? (unsigned char *)(uintptr_t)header->at : NULL;
+        return is_attached(memory, low, high - low, writes) || are_attached(memory, header, element, writes)
+                   ? (unsigned char *)(uintptr_t)header->at
+                   : NULL;
     return high <= memory->size ? memory->base + header->at : NULL;
 }
 
@@ -196,9 +225,11 @@ int win_apply(const win_memory_t *memory, const win_header_t *header, const void
     const int rc = check(header, length, &job.basic);
     if (rc != MPI_SUCCESS)
         return rc;
-    job.first = locate(memory, header, job.basic);
+    job.first = locate(memory, header, job.basic, 0);
     if (job.first == NULL)
         return MPI_ERR_RMA_RANGE;
+    if (changes(header) && (memory->read_only || locate(memory, header, job.basic, 1) == NULL))
+        return MPI_ERR_ACCESS;
     *before_length_p = header->kind == WIN_ACC ? 0 : header->count * job.basic->size;
     if (header->kind != WIN_CAS && job.op != MPI_REPLACE && job.op != MPI_NO_OP)
         job.kernel = op_find(job.op, dt_handle(job.basic));

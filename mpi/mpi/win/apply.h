@@ -15,12 +15,14 @@ typedef struct win_memory {
     size_t size;
     const win_region_t *regions; /* of a dynamic window, whose base and size are 0 */
     int is_dynamic;
+    int read_only;          /* this process may not write to it */
     _Atomic uint32_t *word; /* W4; NULL: none */
 } win_memory_t;
 
 /* Carries out a message of kind WIN_ACC, WIN_GET_ACC or WIN_CAS; for the last two the elements before go, packed, to `before`, of
- * WIN_DATA_MOST bytes. MPI_SUCCESS, MPI_ERR_RMA_RANGE for elements that are not all in the window or in one attached region, or
- * another error of a message that no origin sends; then nothing has changed. */
+ * WIN_DATA_MOST bytes. MPI_SUCCESS, MPI_ERR_RMA_RANGE for elements that are not all in the window or attached, MPI_ERR_ACCESS for
+ * a change of memory that the process may not write, or another error of a message that no origin sends; then nothing has
+ * changed. */
 int win_apply(const win_memory_t *memory, const win_header_t *header, const void *data, size_t length,
               unsigned char *before, size_t *before_length_p);
 

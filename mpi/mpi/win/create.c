@@ -50,8 +50,13 @@ static int expose(mpi_win_t *win)
 {
     if (win->flavour != MPI_WIN_FLAVOR_CREATE || win->size == 0)
         return MPI_SUCCESS;
-    const vbn_status_t status = vbn_mem_register(rt.context, win->base, (size_t)win->size, WIN_ACCESS | VBN_ACCESS_COPY,
-                                                 &win->mem);
+    vbn_status_t status = vbn_mem_register(rt.context, win->base, (size_t)win->size, WIN_ACCESS | VBN_ACCESS_COPY,
+                                           &win->mem);
+    if (status == VBN_ERR_ACCESS) { /* others may still read it */
+        win->read_only = 1;
+        status = vbn_mem_register(rt.context, win->base, (size_t)win->size, VBN_ACCESS_READ | VBN_ACCESS_COPY,
+                                  &win->mem);
+    }
     if (status == VBN_OK)
         return MPI_SUCCESS;
     win->mem = NULL;

@@ -16,14 +16,16 @@ static void answer(const mpi_win_t *win, int origin, const win_header_t *questio
 
 static void describe(const mpi_win_t *win, int origin, const win_header_t *question)
 {
-    win_description_t description = {.size = (uint64_t)win->size, .unit = (uint64_t)win->unit};
+    win_description_t description = {
+        .size = (uint64_t)win->size, .unit = (uint64_t)win->unit, .read_only = (uint64_t)win->read_only};
     const size_t exposed = win->mem == NULL ? 0 : win->exposed;
+    const size_t start = exposed == 0 ? 0 : (uintptr_t)win->base - (uintptr_t)vbn_mem_address(win->mem);
     size_t length = exposed == 0 ? 0 : sizeof(description.key);
     int error = MPI_SUCCESS;
     if (win->word != NULL)
         description.word_at = (uint64_t)((uintptr_t)win->word - (uintptr_t)win->base);
-    const unsigned access = win->word == NULL ? WIN_ACCESS | VBN_ACCESS_COPY : WIN_ACCESS;
-    if (exposed > 0 && vbn_key_export(win->mem, 0, exposed, access, description.key, &length) != VBN_OK) {
+    const unsigned access = (win->read_only ? VBN_ACCESS_READ : WIN_ACCESS) | (win->word == NULL ? VBN_ACCESS_COPY : 0);
+    if (exposed > 0 && vbn_key_export(win->mem, start, exposed, access, description.key, &length) != VBN_OK) {
         length = 0;
         error = MPI_ERR_OTHER;
     }
@@ -39,6 +41,7 @@ static void change(mpi_win_t *win, int origin, const win_header_t *header, const
                                  .size = (size_t)win->size,
                                  .regions = win->regions,
                                  .is_dynamic = win->flavour == MPI_WIN_FLAVOR_DYNAMIC,
+                                 .read_only = win->read_only,
                                  .word = win->word};
     const int error = win_apply(&memory, header, data, length, before, &before_length);
     answer(win, origin, header, error, before, error == MPI_SUCCESS ? before_length : 0);

@@ -19,6 +19,8 @@ static int take_error(win_target_t *target, int rank, int rc)
     target->failed = MPI_SUCCESS;
     if (rc != MPI_SUCCESS || failed == MPI_SUCCESS)
         return rc;
+    if (failed == MPI_ERR_ACCESS)
+        return err_set(failed, "an access changes memory of rank %d that its process may not write", rank);
     return failed == MPI_ERR_RMA_RANGE
                ? err_set(failed, "an access to memory of rank %d that is not attached, or has been freed", rank)
                : err_set(failed, "an operation on the window of rank %d failed", rank);

@@ -59,6 +59,21 @@ int win_place_find(const win_call_t *call, const win_place_t *place, dt_data_t *
     return MPI_SUCCESS;
 }
 
+int win_place_may_write(const win_call_t *call, const dt_data_t *data)
+{
+    MPI_Aint low;
+    MPI_Aint high;
+    if (call->target->read_only)
+        return err_set(MPI_ERR_ACCESS,
+                       "memory of rank %d is read-only: its process may not write to what it gave MPI_Win_create",
+                       call->rank);
+    return span_of(data->type, (MPI_Count)data->count, &low, &high) != 0 || data->bytes <= (size_t)(high - low)
+               ? MPI_SUCCESS
+               : err_set(MPI_ERR_RMA_CONFLICT,
+                         "target_datatype %s has elements that overlap: %zu bytes within %lld of rank %d",
+                         dt_name(data->type), data->bytes, (long long)(high - low), call->rank);
+}
+
 const dt_type_t *win_basic_of(const dt_type_t *type)
 {
     const dt_type_t *found = NULL;
@@ -129,6 +144,10 @@ static void add_all(finder_t *finder, uintptr_t at, MPI_Aint spacing, size_t cou
 static void take(dt_sink_t *sink, char *at, size_t length, MPI_Aint stride, size_t count)
 {
     finder_t *finder = (finder_t *)sink;
+    if (stride == (MPI_Aint)length) { /* one piece: of bytes many at a time, however many a number of the type has */
+        length *= count;
+        count = 1;
+    }
     if (finder->into == 0 && length == finder->size && count > 1) {
         add_all(finder, (uintptr_t)at, stride, count);
         return;

@@ -10,6 +10,10 @@
  * MPI_ERR_RMA_RANGE for elements that are not all inside the window; an error of count or type. */
 int win_place_find(const win_call_t *call, const win_place_t *place, dt_data_t *data);
 
+/* For calls that change these elements. MPI_SUCCESS; MPI_ERR_ACCESS where the target's process may not write to its memory;
+ * MPI_ERR_RMA_CONFLICT for elements that surely overlap: they have more bytes than there are from the first to the last one. */
+int win_place_may_write(const win_call_t *call, const dt_data_t *data);
+
 /* Elements of one predefined type, `count` of them `spacing` bytes apart. */
 typedef struct win_run {
     uintptr_t at;

@@ -72,7 +72,8 @@ static int make(win_call_t *call, const win_buffer_t *buffer, const win_place_t 
     if (bytes != data.bytes)
         return err_set(MPI_ERR_TRUNCATE, "origin_count and datatype are %zu bytes, those of the target %zu", bytes,
                        data.bytes);
-    return transfer(call, &data, writes);
+    rc = writes && bytes > 0 ? win_place_may_write(call, &data) : MPI_SUCCESS;
+    return rc != MPI_SUCCESS ? rc : transfer(call, &data, writes);
 }
 
 static int begin(const win_buffer_t *buffer, const win_place_t *place, MPI_Win win, int writes, MPI_Request *request)

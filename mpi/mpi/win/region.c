@@ -2,6 +2,7 @@
  * region.c - memory attached to dynamic windows (MPI 5.0, 12.2.4): as many regions as the program likes, of any place and length,
  * which do not overlap.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "err/err.h"
@@ -37,6 +38,22 @@ static int check_region(const mpi_win_t *win, const void *base, MPI_Aint size)
                : MPI_SUCCESS;
 }
 
+/* Whether some of it is mapped without the right to write. What /proc does not show counts as writable. */
+static int is_read_only(uintptr_t start, uintptr_t end)
+{
+    char line[512]; /* the rest of a longer one begins with no range */
+    char rights[5];
+    unsigned long from;
+    unsigned long to;
+    int found = 0;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    while (maps != NULL && !found && fgets(line, sizeof(line), maps) != NULL)
+        found = sscanf(line, "%lx-%lx %4s", &from, &to, rights) == 3 && from < end && start < to && rights[1] != 'w';
+    if (maps != NULL)
+        (void)fclose(maps);
+    return found;
+}
+
 int mpi_Win_attach(MPI_Win win, void *base, MPI_Aint size)
 {
     mpi_win_t *found = win_of(win);
@@ -48,6 +65,7 @@ int mpi_Win_attach(MPI_Win win, void *base, MPI_Aint size)
     if (region == NULL)
         return err_set(MPI_ERR_RMA_ATTACH, "memory cannot be attached: no memory left");
     *region = (win_region_t){.next = found->regions, .start = (uintptr_t)base, .length = (size_t)size};
+    region->read_only = is_read_only(region->start, region->start + region->length);
     found->regions = region;
     return MPI_SUCCESS;
 }

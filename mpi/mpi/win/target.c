@@ -73,6 +73,7 @@ static int take_over(const mpi_win_t *win, int rank, win_target_t *target, const
         target->word = (_Atomic uint32_t *)(void *)(target->near + description->word_at);
     target->size = description->size;
     target->unit = description->unit;
+    target->read_only = description->read_only != 0;
     target->known = 1;
     return MPI_SUCCESS;
 }
@@ -107,6 +108,7 @@ int win_describe(mpi_win_t *win, int rank, win_target_t **target_p)
     if (rank == win->comm->ranks->rank && win->flavour != MPI_WIN_FLAVOR_DYNAMIC) {
         target->size = (size_t)win->size;
         target->unit = (size_t)win->unit;
+        target->read_only = win->read_only;
         target->near = win->base;
         target->word = win->word;
         target->known = 1;

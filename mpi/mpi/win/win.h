@@ -46,6 +46,7 @@ typedef struct win_target {
     unsigned completes; /* of its access epochs, without those that MPI_Win_wait has used */
     size_t size;
     size_t unit;
+    int read_only;          /* its process may not write to the memory */
     vbn_key_t *key;         /* NULL: no bytes, a dynamic window, or not needed */
     unsigned char *near;    /* W3: its memory here; NULL: by key or messages */
     _Atomic uint32_t *word; /* W4; NULL: none */
@@ -56,6 +57,7 @@ typedef struct win_region {
     struct win_region *next;
     uintptr_t start;
     size_t length;
+    int read_only; /* the process may not write to it */
 } win_region_t;
 
 /* A rank that waits for a lock of this rank's memory. */
@@ -78,6 +80,9 @@ typedef struct mpi_win {
     int small_unit; /* as its attribute gives it: MPI_UNDEFINED where an int cannot hold it */
     void *base;
     MPI_Aint size;
+    int read_only;             /* the process may not write to base */
+    int apart;                 /* parts of a shared window need not touch each other */
+    size_t alignment;          /* of base, which a hint has asked for; 0: none has */
     size_t exposed;            /* bytes that the key of mem covers */
     vbn_mem_t *mem;            /* the registration, or memory of the window itself; NULL: neither */
     _Atomic uint32_t *word;    /* W4: of this rank's memory; NULL: none */

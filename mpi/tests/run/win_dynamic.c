@@ -53,6 +53,46 @@ static void one_page(void)
     free(page);
 }
 
+/* Three regions that touch are as good as one; what lies between the elements of a type need not be attached (12.2.4). */
+static void adjacent(void)
+{
+    static int memory[12];
+    const int out[4] = {1, 2, 3, 4};
+    int in[4] = {0};
+    MPI_Aint at;
+    MPI_Datatype apart;
+    memset(memory, 0, sizeof(memory));
+    MPI_Win_attach(win, &memory[3], 4);
+    MPI_Win_attach(win, &memory[0], 8);
+    MPI_Win_attach(win, &memory[2], 4);
+    MPI_Win_attach(win, &memory[8], 4);
+    MPI_Get_address(memory, &at);
+    MPI_Bcast(&at, 1, MPI_AINT, 0, MPI_COMM_WORLD);
+    MPI_Type_vector(2, 1, 5, MPI_INT, &apart);
+    MPI_Type_commit(&apart);
+    if (rank == size - 1) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+        MPI_Put(out, 4, MPI_INT, 0, at, 4, MPI_INT, win);
+        CHECK(MPI_Win_flush(0, win) == MPI_SUCCESS);
+        MPI_Accumulate(out, 4, MPI_INT, 0, at, 4, MPI_INT, MPI_SUM, win);
+        CHECK(MPI_Win_flush(0, win) == MPI_SUCCESS);
+        MPI_Get(in, 4, MPI_INT, 0, at, 4, MPI_INT, win);
+        CHECK(MPI_Win_flush(0, win) == MPI_SUCCESS && in[0] == 2 && in[1] == 4 && in[2] == 6 && in[3] == 8);
+        MPI_Accumulate(out, 2, MPI_INT, 0, at + 12, 1, apart, MPI_SUM, win);
+        CHECK(MPI_Win_flush(0, win) == MPI_SUCCESS);
+        MPI_Put(out, 2, MPI_INT, 0, at + 12, 1, apart, win);
+        CHECK(MPI_Win_flush(0, win) == MPI_SUCCESS);
+        MPI_Put(out, 4, MPI_INT, 0, at + 4, 4, MPI_INT, win); /* the last one is not attached */
+        CHECK(MPI_Win_flush(0, win) == MPI_ERR_RMA_RANGE);
+        MPI_Win_unlock(0, win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(rank > 0 || (memory[1] == 4 && memory[3] == 1 && memory[4] == 0 && memory[8] == 2));
+    MPI_Type_free(&apart);
+    for (int i = 0; i < 4; i++)
+        MPI_Win_detach(win, &memory[(const int[]){0, 2, 3, 8}[i]]);
+}
+
 static void many(void)
 {
     static int memory[2 * REGIONS];
@@ -79,6 +119,7 @@ static void test(void)
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
     CHECK(MPI_Win_attach(win, &word, -1) == MPI_ERR_SIZE && MPI_Win_attach(win, NULL, 1) == MPI_ERR_BASE);
     one_page();
+    adjacent();
     many();
     MPI_Win_free(&win);
     MPI_Win_create(&word, sizeof(word), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &created);
