@@ -48,6 +48,7 @@ static void set_up(mpi_comm_t *comm, rt_group_t *ranks, rt_group_t *peers, comm_
     comm->buffer = NULL;
     comm->session = NULL;
     comm->topo = NULL;
+    comm->win = MPI_WIN_NULL;
     comm_give_context(comm, id);
     snprintf(comm->name, sizeof(comm->name), "%s", name);
 }
@@ -56,6 +57,12 @@ static obj_t *object_of(MPI_Comm comm)
 {
     mpi_comm_t *found = comm_of(comm);
     return found == NULL ? NULL : &found->obj;
+}
+
+static MPI_Win win_of_object(MPI_Comm comm)
+{
+    const mpi_comm_t *found = comm_of(comm);
+    return found == NULL ? MPI_WIN_NULL : found->win;
 }
 
 static void release_object(obj_t *object)
@@ -74,6 +81,7 @@ int comm_open(void)
     set_up(&comm_self, self, self, (comm_id_t){.context = 1, .birth = 1}, "MPI_COMM_SELF");
     err_comm_object = object_of;
     err_comm_release = release_object;
+    err_comm_win = win_of_object;
     return MPI_SUCCESS;
 }
 

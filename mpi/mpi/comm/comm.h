@@ -37,6 +37,7 @@ typedef struct mpi_comm {
     struct attr *attrs;         /* attr.h */
     MPI_Info info;              /* hints that the program set; MPI_INFO_NULL: none */
     struct comm_buffer *buffer; /* attached for buffered sends (p2p/buffer.c); NULL: none */
+    MPI_Win win;                /* whose own it is (win/); its requests meet errors by the window's handler */
     mpi_session_t *session;     /* that it was derived of; NULL: of the world model */
 } mpi_comm_t;
 

@@ -48,5 +48,7 @@ int err_unsupported(const char *function) __attribute__((cold));
 /* Set by comm/comm.c, which err does not know: the object behind a handle, NULL when it is not valid. */
 extern obj_t *(*err_comm_object)(MPI_Comm comm);
 extern void (*err_comm_release)(obj_t *object);
+/* The window whose requests have this communicator; MPI_WIN_NULL: none. */
+extern MPI_Win (*err_comm_win)(MPI_Comm comm);
 
 #endif

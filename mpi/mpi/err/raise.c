@@ -15,6 +15,7 @@ obj_state_t obj_state;
 int obj_sessions;
 obj_t *(*err_comm_object)(MPI_Comm comm);
 void (*err_comm_release)(obj_t *object);
+MPI_Win (*err_comm_win)(MPI_Comm comm);
 
 /* The communicator of an error that a request has met. */
 static _Thread_local struct {
@@ -95,6 +96,7 @@ static int raise_on(MPI_Comm comm, const char *function, int code)
         shown.comm = MPI_COMM_SELF;
         object = err_comm_object(shown.comm);
     }
+    shown.win = object == NULL ? MPI_WIN_NULL : err_comm_win(shown.comm);
     return handle(object == NULL ? &fatal : &object->handler, shown, function, code);
 }
 

@@ -35,6 +35,11 @@ static void destroy(mpi_win_t *win)
     rt_group_release(win->start);
     rt_group_release(win->post);
     win_shared_end(win->shared);
+    if (win->comm != NULL &&
+        win->comm->win != MPI_WIN_NULL) { /* requests that the program has not waited for keep it */
+        win->comm->win = MPI_WIN_NULL;
+        (void)err_handler_set(&win->comm->obj, OBJ_WIN, MPI_ERRORS_RETURN);
+    }
     err_handler_release(win->obj.handler);
     if (win->info != MPI_INFO_NULL)
         info_destroy((mpi_info_t *)win->info);
@@ -148,6 +153,7 @@ static int make(mpi_win_t *draft, MPI_Info info, MPI_Comm comm, int rc, MPI_Win 
     rc = agree(parent, rc);
     if (rc == MPI_SUCCESS) {
         *win_p = (MPI_Win)win;
+        own->win = *win_p;
         return MPI_SUCCESS;
     }
     if (win == NULL) {

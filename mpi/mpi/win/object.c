@@ -35,10 +35,8 @@ int mpi_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler)
 {
     mpi_win_t *found = win_of(win);
     const int rc = err_handler_set(&found->obj, OBJ_WIN, errhandler);
-    if (rc != MPI_SUCCESS)
-        return rc;
     /* Waits for requests of the window know its communicator only. */
-    return err_handler_set(&found->comm->obj, OBJ_COMM, obj_is_predefined(errhandler) ? errhandler : MPI_ERRORS_RETURN);
+    return rc != MPI_SUCCESS ? rc : err_handler_set(&found->comm->obj, OBJ_WIN, errhandler);
 }
 
 int mpi_Win_get_errhandler(MPI_Win win, MPI_Errhandler *errhandler)
