@@ -174,6 +174,22 @@ int info_copy(MPI_Info handle, MPI_Info *copy)
     return rc;
 }
 
+#define MOST_ALIGNMENT (1LL << 40)
+
+size_t info_alignment(MPI_Info handle)
+{
+    obj_lock();
+    const char *value = obj_is(handle, OBJ_INFO)
+                            ? info_value((const mpi_info_t *)handle, "mpi_minimum_memory_alignment")
+                            : NULL;
+    const long long wanted = value == NULL ? 0 : strtoll(value, NULL, 10);
+    obj_unlock();
+    size_t alignment = 1;
+    while (wanted <= MOST_ALIGNMENT && (long long)alignment < wanted)
+        alignment *= 2;
+    return wanted > 0 && wanted <= MOST_ALIGNMENT ? alignment : 0;
+}
+
 int mpi_Info_dup(MPI_Info info, MPI_Info *newinfo)
 {
     return find(info) == NULL ? MPI_ERR_INFO : info_copy_locked(info, newinfo);

@@ -4,6 +4,8 @@
 #ifndef VERBENA_MPI_INFO_H
 #define VERBENA_MPI_INFO_H
 
+#include <stddef.h>
+
 #include "obj/obj.h"
 
 typedef struct info_pair {
@@ -29,5 +31,8 @@ const char *info_value(const mpi_info_t *info, const char *key);
  * made under obj_lock, which the second one finds locked. */
 int info_copy(MPI_Info handle, MPI_Info *copy);
 int info_copy_locked(MPI_Info handle, MPI_Info *copy);
+/* What mpi_minimum_memory_alignment asks for at least, in bytes: a power of two. 0: nothing, no number, or one that no address can
+ * have. */
+size_t info_alignment(MPI_Info handle);
 
 #endif

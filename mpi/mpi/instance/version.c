@@ -14,8 +14,6 @@
 #include "rt/memory.h"
 #include "rt/rt.h"
 
-#define MOST_ALIGNMENT (1LL << 40) /* that a hint may ask for */
-
 int mpi_Get_version(int *version, int *subversion)
 {
     *version = MPI_VERSION;
@@ -63,16 +61,10 @@ int mpi_Pcontrol(const int level, ...)
     return MPI_SUCCESS;
 }
 
-/* What the info asks for at least, in bytes; a hint that is no number, or none that an address can have, has no effect. */
 static size_t alignment_of(MPI_Info info)
 {
-    const char *value = obj_is(info, OBJ_INFO) ? info_value((const mpi_info_t *)info, "mpi_minimum_memory_alignment")
-                                               : NULL;
-    const long long wanted = value == NULL ? 0 : strtoll(value, NULL, 10);
-    long long alignment = RT_MEMORY_LINE;
-    while (wanted <= MOST_ALIGNMENT && alignment < wanted)
-        alignment *= 2;
-    return (size_t)alignment;
+    const size_t wanted = info_alignment(info);
+    return wanted > RT_MEMORY_LINE ? wanted : RT_MEMORY_LINE;
 }
 
 /* baseptr is the address of the user's pointer. */

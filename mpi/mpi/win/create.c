@@ -199,20 +199,24 @@ static size_t data_of(MPI_Aint size)
     return ((size_t)size + LINE - 1) / LINE * LINE;
 }
 
-/* Memory that other processes of the host can map. The word of W4 lies behind the data, so that data begins with a page. */
+/* Memory that other processes of the host can map. The word of W4 lies behind the data, so that data begins with a page, or
+ * where the program wants it. */
 static int allocate(mpi_win_t *draft)
 {
+    const size_t before = draft->alignment > LINE ? draft->alignment : 0; /* at most, so that data begins there */
     if (draft->size == 0)
         return MPI_SUCCESS;
-    if ((size_t)draft->size > SIZE_MAX - 2 * LINE)
+    if ((size_t)draft->size > SIZE_MAX - 2 * LINE - before)
         return err_set(MPI_ERR_SIZE, "size %lld is more than an address space", (long long)draft->size);
-    const vbn_status_t status = vbn_mem_alloc(rt.context, data_of(draft->size) + LINE, VBN_BACKING_MEMFD, NULL,
+    const vbn_status_t status = vbn_mem_alloc(rt.context, data_of(draft->size) + LINE + before, VBN_BACKING_MEMFD, NULL,
                                               &draft->mem);
     if (status != VBN_OK) {
         draft->mem = NULL;
         return err_core(status, "memory of the window", vbn_error_text());
     }
     draft->base = vbn_mem_address(draft->mem);
+    if (before > 0)
+        draft->base = (void *)(((uintptr_t)draft->base + before - 1) / before * before);
     draft->exposed = data_of(draft->size) + LINE;
     draft->word = (_Atomic uint32_t *)(void *)((char *)draft->base + data_of(draft->size));
     return MPI_SUCCESS;
@@ -225,6 +229,7 @@ int mpi_Win_allocate(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm 
     if (rc == MPI_SUCCESS && baseptr == NULL)
         rc = err_set(MPI_ERR_ARG, "baseptr is NULL");
     set_up(&draft, MPI_WIN_FLAVOR_ALLOCATE, NULL, size, disp_unit);
+    draft.alignment = info_alignment(info);
     rc = rc == MPI_SUCCESS ? allocate(&draft) : rc;
     rc = make(&draft, info, comm, rc, win);
     if (rc == MPI_SUCCESS)

@@ -4,6 +4,7 @@
  */
 #include "win/hints.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "err/err.h"
@@ -44,6 +45,19 @@ static const char *value_of(const mpi_win_t *win, const mpi_info_t *given, size_
     return value != NULL ? value : defaults[hint].value;
 }
 
+/* Of the window's memory: they are decided when it is made. */
+static int put_decided(mpi_info_t *used, const mpi_win_t *win)
+{
+    char alignment[24];
+    int failed = 0;
+    (void)snprintf(alignment, sizeof(alignment), "%zu", win->alignment);
+    if (win->flavour == MPI_WIN_FLAVOR_SHARED)
+        failed |= info_put(used, "alloc_shared_noncontig", win->apart ? "true" : "false");
+    if (win->alignment > 0)
+        failed |= info_put(used, "mpi_minimum_memory_alignment", alignment);
+    return failed;
+}
+
 int win_hints_take(mpi_win_t *win, MPI_Info info)
 {
     MPI_Info given;
@@ -57,6 +71,7 @@ int win_hints_take(mpi_win_t *win, MPI_Info info)
     }
     for (size_t i = 0; i < HINTS; i++)
         failed |= info_put(used, defaults[i].key, value_of(win, (const mpi_info_t *)given, i)) != 0;
+    failed |= put_decided(used, win);
     info_destroy((mpi_info_t *)given);
     if (win->info != MPI_INFO_NULL)
         info_destroy((mpi_info_t *)win->info);

@@ -139,7 +139,8 @@ int win_share(mpi_win_t *draft, mpi_comm_t *comm, MPI_Info info, int rc)
     shared->count = count;
     const int gathered = gather(shared, comm, draft, rc);
     rc = rc == MPI_SUCCESS ? gathered : rc;
-    const int laid = rc == MPI_SUCCESS || gathered == MPI_SUCCESS ? lay_out(shared, may_lie_apart(info) ? LINE : 1) : 1;
+    draft->apart = may_lie_apart(info);
+    const int laid = rc == MPI_SUCCESS || gathered == MPI_SUCCESS ? lay_out(shared, draft->apart ? LINE : 1) : 1;
     if (rc == MPI_SUCCESS && laid != 0)
         rc = laid < 0 ? err_set(MPI_ERR_SIZE, "the sizes of all ranks are more than an address space")
                       : err_set(MPI_ERR_OTHER, "another rank of comm could not make its part of the window");

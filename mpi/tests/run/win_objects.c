@@ -3,6 +3,8 @@
  * 9.3.2).
  * ranks: 1 3
  */
+#include <stdint.h>
+
 #include "rule.h"
 
 static int calls;
@@ -119,6 +121,55 @@ static void hints(MPI_Win win)
     MPI_Info_free(&more);
 }
 
+/* What an info says about a key; "": nothing. */
+static const char *value_of(MPI_Win win, const char *key)
+{
+    static char value[64];
+    MPI_Info info;
+    int flag, length = sizeof(value);
+    MPI_Win_get_info(win, &info);
+    MPI_Info_get_string(info, key, &length, value, &flag);
+    MPI_Info_free(&info);
+    return flag ? value : "";
+}
+
+/* Hints of memory (12.2.2, 12.2.3): in effect, and then returned; else not. Later ones change nothing. */
+static void memory_hints(void)
+{
+    MPI_Info info;
+    MPI_Win win;
+    void *base;
+    int out = rank, in = -1;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_minimum_memory_alignment", "2000000");
+    MPI_Info_set(info, "alloc_shared_noncontig", "true");
+    MPI_Win_allocate(100, 1, info, MPI_COMM_WORLD, &base, &win);
+    CHECK((uintptr_t)base % (1 << 21) == 0);
+    CHECK(strcmp(value_of(win, "mpi_minimum_memory_alignment"), "2097152") == 0);
+    CHECK(strcmp(value_of(win, "alloc_shared_noncontig"), "") == 0);
+    MPI_Win_fence(0, win);
+    MPI_Put(&out, 1, MPI_INT, (rank + 1) % size, 96, 1, MPI_INT, win);
+    MPI_Win_fence(0, win);
+    MPI_Get(&in, 1, MPI_INT, (rank + 1) % size, 96, 1, MPI_INT, win);
+    MPI_Accumulate(&out, 1, MPI_INT, (rank + 1) % size, 0, 1, MPI_INT, MPI_SUM, win);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    CHECK(in == rank && *(int *)base == (rank + size - 1) % size);
+    MPI_Win_free(&win);
+    MPI_Win_create(&out, 4, 1, info, MPI_COMM_WORLD, &win);
+    CHECK(strcmp(value_of(win, "mpi_minimum_memory_alignment"), "") == 0);
+    MPI_Win_free(&win);
+    MPI_Win_allocate_shared(100, 1, info, MPI_COMM_WORLD, &base, &win);
+    CHECK((uintptr_t)base % 64 == 0 && strcmp(value_of(win, "alloc_shared_noncontig"), "true") == 0);
+    MPI_Info_set(info, "alloc_shared_noncontig", "false");
+    MPI_Win_set_info(win, info);
+    CHECK(strcmp(value_of(win, "alloc_shared_noncontig"), "true") == 0);
+    MPI_Win_free(&win);
+    MPI_Win_allocate_shared(100, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    CHECK(strcmp(value_of(win, "alloc_shared_noncontig"), "false") == 0);
+    MPI_Win_free(&win);
+    MPI_Info_free(&info);
+}
+
 static void handlers(MPI_Win win)
 {
     MPI_Errhandler handler, got;
@@ -187,5 +238,6 @@ static void test(void)
     MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     attributes(win, MPI_BOTTOM, 0, 1, MPI_WIN_FLAVOR_DYNAMIC);
     MPI_Win_free(&win);
+    memory_hints();
     refused();
 }
