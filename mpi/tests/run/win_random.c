@@ -6,22 +6,28 @@
  *     a block          | bytes that are moved once in a round | words that are replaced, fetched and swapped several times
  *
  * All calls on the common words of a round have one operation that commutes; calls on words of a block are done in their order.
- * So the end is the same whatever comes first. Arguments: the first seed, how many.
+ * So the end is the same whatever comes first. Each of THREADS threads of a rank is an origin; its rank synchronises for all.
+ * Arguments: the first seed, how many.
  * ranks: 1 2 3 4 tcp nodes
  */
 #define RULE_OWN_MAIN
+#include <pthread.h>
+
 #include "win.h"
 
+#ifndef THREADS
+#define THREADS 1
+#endif
 #define COMMON 24 /* words of 8 bytes */
 #define MOVED 96  /* bytes */
 #define OWN 8     /* words */
 #define BLOCK (MOVED + OWN * 8)
 #define RANKS_MOST 8
-#define BYTES (COMMON * 8 + RANKS_MOST * BLOCK)
+#define BYTES (COMMON * 8 + RANKS_MOST * THREADS * BLOCK)
 #define ROUNDS 10
-#define CALLS_MOST 512 /* of a rank in a round */
+#define CALLS_MOST 512 /* of an origin in a round */
 
-/* Buffers of a call of this rank: what it sends, what it gets, what that must be. */
+/* Buffers of a call of this origin: what it sends, what it gets, what that must be. */
 typedef struct call {
     int64_t out[COMMON];
     int64_t in[COMMON];
@@ -30,11 +36,19 @@ typedef struct call {
     MPI_Request request;
 } call_t;
 
-static unsigned long state;
-static int64_t model[RANKS_MOST][BYTES / 8];
-static call_t calls[CALLS_MOST];
-static call_t of_others; /* buffers of calls that this rank only models */
-static int call_count;
+/* Of each thread. */
+static _Thread_local int me; /* this origin; the threads of a rank follow one another */
+static _Thread_local unsigned long state;
+static _Thread_local int64_t model[RANKS_MOST][BYTES / 8];
+static _Thread_local call_t calls[CALLS_MOST];
+static _Thread_local call_t of_others; /* buffers of calls that this origin only models */
+static _Thread_local int call_count;
+
+/* Of the rank; its first thread makes them. */
+static pthread_barrier_t together;
+static MPI_Group all;
+static int shares;
+static void *memory;
 static MPI_Aint origin[64];
 static MPI_Win win;
 
@@ -47,7 +61,7 @@ static unsigned draw(unsigned below)
 static call_t *new_call(int from)
 {
     CHECK(call_count < CALLS_MOST);
-    call_t *call = from == rank ? &calls[call_count++] : &of_others;
+    call_t *call = from == me ? &calls[call_count++] : &of_others;
     memset(call->in, 0xaa, sizeof(call->in));
     memset(call->expected, 0xaa, sizeof(call->expected));
     call->request = MPI_REQUEST_NULL;
@@ -75,7 +89,7 @@ static void move(int from, int target, int by_request)
         else
             ((unsigned char *)call->expected)[i] = *byte;
     }
-    if (from != rank)
+    if (from != me)
         return;
     MPI_Type_vector(numbers, 1, spread ? 2 : 1, MPI_INT16_T, &type);
     MPI_Type_commit(&type);
@@ -110,7 +124,7 @@ static void accumulate(int from, int target, MPI_Op op)
         call->out[i] = (int64_t)draw(1000) - 500;
         *word = combine(op, *word, call->out[i]);
     }
-    if (from != rank)
+    if (from != me)
         return;
     MPI_Type_vector(count, 1, gap, MPI_INT64_T, &type);
     MPI_Type_commit(&type);
@@ -132,7 +146,7 @@ static void fetch(int from, int target, int by_request)
         words[i] = combine(op, words[i], call->out[i]);
     }
     const MPI_Aint at = origin[target] + 8 * own_words(from);
-    if (from != rank)
+    if (from != me)
         return;
     if (count == 1 && !by_request)
         MPI_Fetch_and_op(call->out, call->in, MPI_INT64_T, target, at, op, win);
@@ -154,7 +168,7 @@ static void swap(int from, int target)
     call->expected[0] = *word;
     if (hits)
         *word = call->out[0];
-    if (from == rank)
+    if (from == me)
         MPI_Compare_and_swap(call->out, &call->compare, call->in, MPI_INT64_T, target,
                              origin[target] + 8 * (own_words(from) + at), win);
 }
@@ -179,9 +193,9 @@ static void finish_requests(void)
         MPI_Wait(&calls[i].request, MPI_STATUS_IGNORE);
 }
 
-enum { FENCE, POST_START, LOCK, LOCK_ALL, SYNCS };
+enum { FENCE, POST_START, LOCK_ALL, LOCK, SYNCS };
 
-static void begin(unsigned sync, MPI_Group all)
+static void begin(unsigned sync)
 {
     if (sync == FENCE)
         MPI_Win_fence(0, win);
@@ -205,73 +219,116 @@ static void end(unsigned sync)
         MPI_Win_unlock_all(win);
 }
 
-static void check(const void *memory, unsigned seed)
+static int is_first(void)
 {
-    const size_t bytes = COMMON * 8 + (size_t)size * BLOCK;
-    for (int i = 0; i < call_count; i++)
-        if (memcmp(calls[i].in, calls[i].expected, sizeof(calls[i].in)) != 0) {
-            fprintf(stderr, "rank %d of %d, seed %u: call %d got other bytes\n", rank, size, seed, i);
-            MPI_Abort(MPI_COMM_WORLD, 1);
-        }
-    for (size_t i = 0; i < bytes; i++)
-        if (((const unsigned char *)memory)[i] != ((const unsigned char *)model[rank])[i]) {
-            fprintf(stderr, "rank %d of %d, seed %u: byte %zu of %zu is wrong\n", rank, size, seed, i, bytes);
-            MPI_Abort(MPI_COMM_WORLD, 1);
-        }
+    return me % THREADS == 0;
 }
 
-static void one_round(const void *memory, unsigned seed, MPI_Group all)
+static void fail(unsigned seed, const char *what, size_t place)
 {
-    const MPI_Op ops[] = {MPI_SUM, MPI_BXOR, MPI_MAX};
-    const unsigned sync = draw(SYNCS);
-    const MPI_Op op = ops[draw(3)];
-    call_count = 0;
-    begin(sync, all);
-    for (int from = 0; from < size; from++)
+    fprintf(stderr, "origin %d, rank %d of %d, seed %u: %s %zu has other bytes\n", me, rank, size, seed, what, place);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void check(unsigned seed)
+{
+    const size_t bytes = COMMON * 8 + (size_t)size * THREADS * BLOCK;
+    for (int i = 0; i < call_count; i++)
+        if (memcmp(calls[i].in, calls[i].expected, sizeof(calls[i].in)) != 0)
+            fail(seed, "call", (size_t)i);
+    for (size_t i = 0; i < bytes; i++)
+        if (((const unsigned char *)memory)[i] != ((const unsigned char *)model[rank])[i])
+            fail(seed, "memory", i);
+}
+
+/* Threads of a rank cannot lock one target at the same time. Some flush in the middle. */
+static void access_all(unsigned sync, MPI_Op op)
+{
+    for (int from = 0; from < size * THREADS; from++)
         for (int target = 0; target < size; target++) {
             const int type = draw(2) ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE;
-            if (sync == LOCK && from == rank)
+            if (sync == LOCK && from == me)
                 MPI_Win_lock(type, target, 0, win);
-            access_target(from, target, op, sync >= LOCK && draw(2));
-            if (sync == LOCK && from == rank) {
+            access_target(from, target, op, sync >= LOCK_ALL && draw(2));
+            if (draw(4) == 0 && sync >= LOCK_ALL && from == me)
+                MPI_Win_flush(target, win);
+            if (sync == LOCK && from == me) {
                 finish_requests();
                 MPI_Win_unlock(target, win);
             }
         }
     finish_requests();
-    end(sync);
-    MPI_Barrier(MPI_COMM_WORLD);
-    check(memory, seed);
-    MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void one_seed(unsigned seed, int shares, MPI_Group all)
+static void one_round(unsigned seed)
 {
-    void *memory;
+    const MPI_Op ops[] = {MPI_SUM, MPI_BXOR, MPI_MAX};
+    const unsigned sync = draw(THREADS > 1 ? LOCK : SYNCS);
+    const MPI_Op op = ops[draw(3)];
+    call_count = 0;
+    if (is_first())
+        begin(sync);
+    pthread_barrier_wait(&together);
+    access_all(sync, op);
+    pthread_barrier_wait(&together);
+    if (is_first()) {
+        end(sync);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    pthread_barrier_wait(&together);
+    check(seed);
+    pthread_barrier_wait(&together);
+    if (is_first())
+        MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void one_seed(unsigned seed)
+{
     state = seed * 2654435761ul + 12345;
     const int kind = (int)draw(WIN_KINDS);
     if (kind == 2 && !shares)
         return;
-    win = win_make(kind, COMMON * 8 + size * BLOCK, 1, &memory, origin);
+    if (is_first())
+        win = win_make(kind, COMMON * 8 + size * THREADS * BLOCK, 1, &memory, origin);
     memset(model, 0, sizeof(model));
-    MPI_Barrier(MPI_COMM_WORLD);
+    if (is_first())
+        MPI_Barrier(MPI_COMM_WORLD);
     for (int round = 0; round < ROUNDS; round++)
-        one_round(memory, seed, all);
-    win_end(kind, &win, memory);
+        one_round(seed);
+    if (is_first())
+        win_end(kind, &win, memory);
+}
+
+static unsigned first_seed = 1;
+static unsigned seed_count = 12;
+
+static void *all_seeds(void *thread)
+{
+    me = rank * THREADS + (int)(intptr_t)thread;
+    for (unsigned seed = first_seed; seed < first_seed + seed_count; seed++)
+        one_seed(seed);
+    return NULL;
 }
 
 int main(int argc, char **argv)
 {
-    MPI_Group all;
-    MPI_Init(&argc, &argv);
+    pthread_t threads[THREADS];
+    int provided;
+    MPI_Init_thread(&argc, &argv, THREADS > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    CHECK(size <= RANKS_MOST);
+    CHECK(size <= RANKS_MOST && (THREADS == 1 || provided == MPI_THREAD_MULTIPLE));
     MPI_Comm_group(MPI_COMM_WORLD, &all);
-    const int shares = win_kinds_shared();
-    const unsigned first = argc > 1 ? (unsigned)atoi(argv[1]) : 1, count = argc > 2 ? (unsigned)atoi(argv[2]) : 12;
-    for (unsigned seed = first; seed < first + count; seed++)
-        one_seed(seed, shares, all);
+    shares = win_kinds_shared();
+    first_seed = argc > 1 ? (unsigned)atoi(argv[1]) : first_seed;
+    seed_count = argc > 2 ? (unsigned)atoi(argv[2]) : seed_count;
+    pthread_barrier_init(&together, NULL, THREADS);
+    for (intptr_t i = 1; i < THREADS; i++)
+        CHECK(pthread_create(&threads[i], NULL, all_seeds, (void *)i) == 0);
+    all_seeds(NULL);
+    for (int i = 1; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    pthread_barrier_destroy(&together);
     MPI_Group_free(&all);
     MPI_Finalize();
     return 0;
