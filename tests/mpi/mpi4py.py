@@ -43,16 +43,11 @@ NEEDS = {
     "errhandler": ("File_open", ["TestErrhandlerFile"]),
     "file": ("File_open", None),
     "io": ("File_open", None),
-    "msgspec": ("Win_allocate", ["TestMessageRMA"]),
     "objmodel": ("File_open", ["testSafeFreeCreated"]),
     "p2p_buf_part": ("Psend_init", None),
-    "rma": ("Win_create", None),
-    "rma_nb": ("Win_create", None),
     "spawn": ("Comm_spawn", None),
     "subclass": ("File_open", None),
     "util_pool": ("Comm_spawn", None),
-    "util_sync": ("Win_allocate", None),
-    "win": ("Win_create", None),
 }
 
 
