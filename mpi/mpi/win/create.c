@@ -123,12 +123,12 @@ static void drop(const mpi_win_t *draft)
     win_shared_end(draft->shared);
 }
 
-/* The agreement at its end also tells that every rank answers messages of the window. */
+/* All collectives are the parent's: a rank that has not got a communicator of the window takes part in them, too. The agreement at
+ * the end also tells that every rank answers messages of the window. */
 static int make(mpi_win_t *draft, MPI_Info info, MPI_Comm comm, int rc, MPI_Win *win_p)
 {
     mpi_win_t *win = malloc(sizeof(*win));
-    mpi_comm_t *parent = comm_of(
-        comm); /* in its collectives a rank that has not got a communicator of the window takes part, too */
+    mpi_comm_t *parent = comm_of(comm);
     mpi_comm_t *own = NULL;
     const int made = own_comm(parent, &own);
     *win_p = MPI_WIN_NULL;
