@@ -336,3 +336,28 @@ void index_grow(item_index_t *index, index_take_t take, void *arg)
         return;
     split_bucket(index);
 }
+
+/* ------------------------------------------------------------------------------------------- walk */
+
+static uint64_t reversed(uint64_t bits)
+{
+    uint64_t result = 0;
+    for (unsigned i = 0; i < 64; i++, bits >>= 1)
+        result = result << 1 | (bits & 1);
+    return result;
+}
+
+uint64_t index_walk(const item_index_t *index, uint64_t at, index_visit_t visit, void *arg)
+{
+    uint64_t hash = reversed(at);
+    bool is_split = (hash & (((uint64_t)1 << index->level) - 1)) < index->split;
+    for (bucket_t *b = main_bucket(index, bucket_of(index, hash)); b != NULL; b = next_bucket(index, b))
+        for (unsigned i = 0; i < BUCKET_ENTRIES; i++) {
+            uint64_t entry = atomic_get_relaxed(&b->entry[i]);
+            extent_t *extent;
+            item_t *item = entry == 0 ? NULL : index_item(index, entry, &extent);
+            if (item != NULL)
+                visit(arg, item, extent);
+        }
+    return at + ((uint64_t)1 << (64 - index->level - is_split));
+}

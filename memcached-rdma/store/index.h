@@ -70,6 +70,12 @@ void index_remove(item_index_t *index, index_slot_t *slot);
 /* Splits one bucket when the index is fuller than it should be; without an extent it stays as it is. */
 void index_grow(item_index_t *index, index_take_t take, void *arg);
 
+typedef void (*index_visit_t)(void *arg, item_t *item, extent_t *extent);
+/* A step of a walk: visits the items of one bucket. at: 0, then the result of the step before; the result 0: that was the last.
+ * Buckets come in the order of their hash bits, the lowest first, so a bucket that was split between two steps has been visited
+ * with both parts, or with none: an item that stays is visited exactly once. */
+uint64_t index_walk(const item_index_t *index, uint64_t at, index_visit_t visit, void *arg);
+
 static inline uint64_t index_buckets(const item_index_t *index)
 {
     return ((uint64_t)1 << index->level) + index->split;

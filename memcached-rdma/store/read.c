@@ -4,6 +4,8 @@
 
 #include "store/shard.h"
 
+#define WALK_PLACE_BITS 48u /* more than the index has bits for buckets */
+
 static void count_get(shard_t *shard, const store_get_t *how, bool hit)
 {
     store_counters_t *counters = &shard->counters;
@@ -114,6 +116,46 @@ store_status_t store_get(store_t *store, store_key_t key, const store_get_t *how
     if (found.slot != NULL)
         return STORE_OK;
     return how->vivify ? STORE_NO_MEMORY : STORE_NOT_FOUND;
+}
+
+typedef struct walk {
+    shard_t *shard;
+    store_visit_t visit;
+    void *arg;
+    uint32_t now;
+    unsigned looks; /* at items and buckets */
+} walk_t;
+
+static void walk_item(void *arg, item_t *item, extent_t *extent)
+{
+    walk_t *walk = arg;
+    found_t found = {.item = item, .extent = extent};
+    walk->looks++;
+    if (item_expired(item, walk->now) || item_flushed(walk->shard, item, walk->now))
+        return;
+    store_hit_t hit = describe(&found, walk->now);
+    hit.touched = hit.expiry;
+    walk->visit(walk->arg, &hit);
+}
+
+/* *at_p: number of the shard, and the upper bits of the place in its index; the lower ones are 0. */
+bool store_walk(store_t *store, uint64_t *at_p, unsigned most, store_visit_t visit, void *arg)
+{
+    walk_t walk = {.visit = visit, .arg = arg, .now = shard_now(store)};
+    unsigned number = (unsigned)(*at_p >> WALK_PLACE_BITS);
+    uint64_t at = *at_p << (64 - WALK_PLACE_BITS);
+    while (number < store->shard_count && walk.looks < most) {
+        walk.shard = &store->shards[number];
+        pthread_mutex_lock(&walk.shard->lock);
+        do {
+            at = index_walk(&walk.shard->index, at, walk_item, &walk);
+            walk.looks++;
+        } while (at != 0 && walk.looks < most);
+        pthread_mutex_unlock(&walk.shard->lock);
+        number += at == 0;
+    }
+    *at_p = (uint64_t)number << WALK_PLACE_BITS | at >> (64 - WALK_PLACE_BITS);
+    return number == store->shard_count;
 }
 
 void store_pin(const store_hit_t *hit, store_pin_t *pin)

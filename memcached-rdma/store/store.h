@@ -197,6 +197,10 @@ void store_tick(store_t *store);
  * its lock, and of what is above the limit a segment or a large item. True: there is more; to be called again soon, by a thread
  * for which nobody waits. */
 bool store_step(store_t *store);
+/* Visits live items, in no order, from *at_p on, which begins with 0 and moves on; ends after about so many items and places for
+ * items. True: these were the last. Between two calls no lock is held. An item that is there from the first call to the last is
+ * visited exactly once, also when the index grows meanwhile; store_pin must not be called. */
+bool store_walk(store_t *store, uint64_t *at_p, unsigned most, store_visit_t visit, void *arg);
 /* Another limit; what is above it goes by store_step, and as writes come. False: too large to be addressed, or too small. */
 bool store_limit(store_t *store, size_t bytes);
 
