@@ -37,6 +37,10 @@ typedef enum request_kind {
     REQUEST_VERBOSITY,
     REQUEST_MEMORY, /* cache_memlimit */
     REQUEST_SHUTDOWN,
+    REQUEST_CRAWLER, /* lru_crawler */
+    REQUEST_LRU,
+    REQUEST_SLABS,
+    REQUEST_CERTIFICATES, /* refresh_certs */
     REQUEST_QUIT,
     REQUEST_HELLO, /* a client asks for messages; its hello is the key */
     REQUEST_ABSENT /* memcached has the command, this server does not have it yet */
@@ -78,7 +82,8 @@ typedef struct request {
     text_t key;
     text_t rest;         /* get: all keys; stats: arguments, otherwise what follows the name */
     const char *checked; /* get: keys of `rest` up to here are known to be right; NULL: none */
-    uint64_t resume;     /* stats: where a long answer goes on; 0: from its start */
+    uint64_t resume;     /* stats, dumps: where a long answer goes on; 0: from its start */
+    uint64_t shown;      /* and how much of it there was before */
     const char *error;   /* one line, without its end */
     bool noreply;
     bool swallow; /* with an error: the value of `value_bytes` follows, and is not a command */

@@ -205,11 +205,11 @@ static const command_t commands[] = {
     {"quit", 1, ANY, REQUEST_QUIT, parse_nothing, PUT_SET},
     {"vbn1", 2, 2, REQUEST_HELLO, parse_hello, PUT_SET},
     {"watch", 1, ANY, REQUEST_ABSENT, parse_nothing, PUT_SET},
-    {"lru", 2, ANY, REQUEST_ABSENT, parse_nothing, PUT_SET},
-    {"lru_crawler", 2, ANY, REQUEST_ABSENT, parse_nothing, PUT_SET},
-    {"slabs", 2, ANY, REQUEST_ABSENT, parse_nothing, PUT_SET},
+    {"lru", 2, ANY, REQUEST_LRU, parse_nothing, PUT_SET},
+    {"lru_crawler", 2, ANY, REQUEST_CRAWLER, parse_nothing, PUT_SET},
+    {"slabs", 2, ANY, REQUEST_SLABS, parse_nothing, PUT_SET},
     {"extstore", 2, ANY, REQUEST_ABSENT, parse_nothing, PUT_SET},
-    {"refresh_certs", 1, ANY, REQUEST_ABSENT, parse_nothing, PUT_SET},
+    {"refresh_certs", 1, ANY, REQUEST_CERTIFICATES, parse_nothing, PUT_SET},
 };
 
 static const command_t *find_command(text_t name)

@@ -43,3 +43,8 @@ uint32_t clock_expiry(const server_t *server, int32_t exptime)
     int64_t left = (int64_t)exptime - (int64_t)time(NULL);
     return left <= 0 ? STORE_EXPIRED : now + (uint32_t)left;
 }
+
+int64_t clock_unix(uint32_t second, uint32_t now)
+{
+    return (int64_t)time(NULL) + (int64_t)second - (int64_t)now;
+}

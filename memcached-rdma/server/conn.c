@@ -26,6 +26,7 @@ conn_t *conn_open(worker_t *worker, int fd, uint64_t serial, const char *address
     conn->serial = serial;
     conn->worker = worker;
     conn->fd = fd;
+    atomic_set_relaxed(&conn->last_second, store_now(worker->server->store));
     conn->logged_in = !login_is_needed(worker->server);
     memcpy(conn->address, address, strnlen(address, ADDRESS_BYTES - 1));
     memcpy(conn->listener, listener, strnlen(listener, ADDRESS_BYTES - 1));
@@ -38,10 +39,7 @@ static void drop_input(conn_t *conn)
 {
     if (conn->in == NULL)
         return;
-    if (conn->in_capacity == CONN_BUFFER)
-        buffer_put(conn->worker, conn->in);
-    else
-        free(conn->in);
+    buffer_put(conn->worker, conn->in, conn->in_capacity);
     conn->in = NULL;
     conn->in_at = conn->in_end = conn->in_capacity = 0;
 }
@@ -50,7 +48,7 @@ static void drop_input(conn_t *conn)
 static bool make_place(conn_t *conn)
 {
     if (conn->in == NULL) {
-        conn->in = buffer_get(conn->worker);
+        conn->in = buffer_get(conn->worker, CONN_BUFFER);
         conn->in_capacity = CONN_BUFFER;
         conn->in_at = conn->in_end = 0;
         return conn->in != NULL;
@@ -64,7 +62,7 @@ static bool make_place(conn_t *conn)
         return true;
     if (conn->in_capacity >= KEYS_LINE_MAX)
         return false;
-    char *larger = malloc(conn->in_capacity * 2);
+    char *larger = buffer_get(conn->worker, conn->in_capacity * 2);
     if (larger == NULL)
         return false;
     size_t length = conn->in_end, capacity = conn->in_capacity * 2;
@@ -196,6 +194,7 @@ static void refuse_binary(conn_t *conn)
 static void resume_at(const conn_t *conn, request_t *request, const char *line)
 {
     request->resume = conn->resume;
+    request->shown = conn->shown;
     if (conn->keys_checked == 0)
         return;
     request->checked = line + conn->keys_checked;
@@ -231,9 +230,11 @@ static void run_line(conn_t *conn, size_t bytes)
     }
     resume_at(conn, &request, line);
     bool done = exec_request(&exec, &request);
+    conn->messages = conn->messages || (request.kind == REQUEST_HELLO && exec.native != NULL);
     conn->keys_done = done || request.checked == NULL ? 0 : (size_t)(request.rest.at - line);
     conn->keys_checked = done || request.checked == NULL ? 0 : (size_t)(request.checked - line);
     conn->resume = done ? 0 : request.resume;
+    conn->shown = done ? 0 : request.shown;
     conn->in_at += done ? bytes : 0;
     if (request.kind == REQUEST_ERROR && request.swallow) {
         conn->state = CONN_SWALLOW;

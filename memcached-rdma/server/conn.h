@@ -29,12 +29,13 @@ typedef struct conn {
     uint8_t state; /* conn_state_t */
     bool writing;  /* the epoll set asks for EPOLLOUT, and nothing is read */
     bool logged_in;
-    bool blocked; /* answers wait to be sent; commands in the buffer wait for them */
-    char *in;     /* NULL: nothing is buffered */
+    bool messages; /* the client was told how to come by messages */
+    bool blocked;  /* answers wait to be sent; commands in the buffer wait for them */
+    char *in;      /* NULL: nothing is buffered */
     size_t in_capacity, in_at, in_end;
     size_t line_seen;               /* bytes from in_at on that hold no end of a line */
     size_t keys_done, keys_checked; /* of a list of keys at in_at that is answered in portions: bytes of its line */
-    uint64_t resume;                /* of a long answer of the command at in_at (request.h) */
+    uint64_t resume, shown;         /* of a long answer of the command at in_at (request.h) */
     char *line;                     /* of the command whose value is read, a copy */
     size_t line_bytes;
     store_draft_t draft; /* pin.shard NULL: there is none */
@@ -56,7 +57,8 @@ bool conn_resume(conn_t *conn);
 void conn_close(conn_t *conn);
 
 /* Read buffers of a worker (share.c). */
-char *buffer_get(worker_t *worker);
-void buffer_put(worker_t *worker, char *buffer);
+char *buffer_get(worker_t *worker, size_t bytes); /* NULL: no memory, or above the limit */
+void buffer_put(worker_t *worker, char *buffer, size_t bytes);
+void buffers_trim(worker_t *worker, unsigned kept); /* frees spare ones but so many */
 
 #endif

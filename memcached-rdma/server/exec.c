@@ -226,6 +226,10 @@ bool exec_request(exec_t *exec, request_t *request)
         break;
     case REQUEST_MEMORY: exec_memory(exec, request); break;
     case REQUEST_SHUTDOWN: exec_shutdown(exec, request); break;
+    case REQUEST_CRAWLER: return exec_crawler(exec, request);
+    case REQUEST_LRU: exec_lru(exec, request); break;
+    case REQUEST_SLABS: exec_slabs(exec, request); break;
+    case REQUEST_CERTIFICATES: reply_line(exec->reply, "Error TLS not enabled"); break;
     case REQUEST_HELLO: native_hello(exec, request); break;
     case REQUEST_QUIT: exec->close = true; break;
     default: exec_absent(exec, request);

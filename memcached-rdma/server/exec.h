@@ -43,5 +43,13 @@ void exec_meta(exec_t *exec, const request_t *request);
 void exec_meta_stored(exec_t *exec, const request_t *request, store_status_t status, uint64_t cas);
 /* False: as exec_request; `resume` has moved on. */
 bool exec_stats(exec_t *exec, request_t *request);
+bool exec_crawler(exec_t *exec, request_t *request);   /* lru_crawler (dump.c) */
+bool exec_cachedump(exec_t *exec, request_t *request); /* stats cachedump (dump.c) */
+void exec_lru(exec_t *exec, const request_t *request); /* lru, slabs (tune.c) */
+void exec_slabs(exec_t *exec, const request_t *request);
+/* lru_crawler with another word than those that dump (tune.c). */
+void exec_tune_crawler(exec_t *exec, const request_t *request);
+/* Classes as lru_crawler names them: "all", "hash", or numbers with commas between; false: none of these. In tune.c. */
+bool exec_classes(text_t names, uint64_t *mask_p);
 
 #endif

@@ -12,6 +12,13 @@
 #define TICK_MS 1000 /* when there is nothing to do */
 #define PAUSE_MS 1   /* between steps: who waits for a shard's lock gets it */
 
+static void tick(server_t *server)
+{
+    store_tick(server->store);
+    for (unsigned i = 0; server->settings.idle_s > 0 && i < server->worker_count; i++)
+        worker_look(&server->workers[i]);
+}
+
 static void *main_of(void *arg)
 {
     server_t *server = arg;
@@ -21,7 +28,7 @@ static void *main_of(void *arg)
     while (poll(&stop, 1, more ? PAUSE_MS : TICK_MS) <= 0) {
         uint32_t now = store_now(server->store);
         if (now != ticked)
-            store_tick(server->store);
+            tick(server);
         ticked = now;
         more = store_step(server->store);
     }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * options_words.c - the words of -o. */
+#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +12,8 @@
 #define NEAR 3u /* letters to change */
 #define LEASE_LEAST_MS 100u
 #define LEASE_MOST_MS 60000u
+#define IDLE_MOST_S 2147483647u
+#define READ_BUFFERS_MOST_MB 1048576u
 
 static bool wrong_value(const char *word, const char *value, const char *cure)
 {
@@ -59,6 +63,29 @@ static bool take_core(settings_t *settings, const char *value)
 {
     settings->core = value;
     return memory_check_settings(value) || wrong_value("verbena_core", value, vbn_error_text());
+}
+
+static bool take_number(const char *word, const char *value, unsigned long most, unsigned *number_p)
+{
+    char *end, cure[64];
+    errno = 0;
+    unsigned long number = strtoul(value, &end, 10);
+    if (isdigit((unsigned char)*value) && *end == '\0' && errno == 0 && number <= most) {
+        *number_p = (unsigned)number;
+        return true;
+    }
+    (void)snprintf(cure, sizeof(cure), "give a number from 0 to %lu", most);
+    return wrong_value(word, value, cure);
+}
+
+static bool take_idle(settings_t *settings, const char *value)
+{
+    return take_number("idle_timeout", value, IDLE_MOST_S, &settings->idle_s);
+}
+
+static bool take_read_buffers(settings_t *settings, const char *value)
+{
+    return take_number("read_buf_mem_limit", value, READ_BUFFERS_MOST_MB, &settings->read_buffers_mb);
 }
 
 static bool take_lease(settings_t *settings, const char *value)

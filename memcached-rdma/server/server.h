@@ -41,14 +41,16 @@ typedef struct settings {
     unsigned connections_max;
     unsigned threads, requests_per_event, backlog;
     int verbosity;
-    double growth_factor;   /* accepted, no effect */
-    unsigned chunk_bytes;   /* accepted, no effect */
-    const char *login_file; /* -Y; NULL: no login */
-    const char *key_file;   /* verbena_key; NULL: the default one */
-    bool no_auth;           /* verbena_auth=none */
-    const char *core;       /* verbena_core: settings of the core, "key=value:key=value" */
-    unsigned lease_ms;      /* verbena_lease */
-    onesided_t onesided;    /* verbena_onesided */
+    double growth_factor;     /* accepted, no effect */
+    unsigned chunk_bytes;     /* accepted, no effect */
+    const char *login_file;   /* -Y; NULL: no login */
+    const char *key_file;     /* verbena_key; NULL: the default one */
+    bool no_auth;             /* verbena_auth=none */
+    const char *core;         /* verbena_core: settings of the core, "key=value:key=value" */
+    unsigned idle_s;          /* idle_timeout; 0: connections may be silent for ever */
+    unsigned read_buffers_mb; /* read_buf_mem_limit; 0: no bound */
+    unsigned lease_ms;        /* verbena_lease */
+    onesided_t onesided;      /* verbena_onesided */
 } settings_t;
 
 /* Counted by one thread, read by any. */
@@ -56,7 +58,7 @@ typedef struct settings {
 #define WORKER_COUNTERS(X)                                                                                             \
     X(bytes_read) X(bytes_written) X(cmd_meta) X(cmd_flush) X(conn_yields) X(conns) X(oom) X(hellos) X(messages)       \
     X(messages_bad) X(clients_shm) X(clients_tcp) X(clients_rdma) X(leases_ended) X(readers) X(drafts_lost) X(slow_closed)    \
-    X(auth_cmds) X(auth_errors)
+    X(auth_cmds) X(auth_errors) X(idle_kicks) X(read_buf_oom)
 /* clang-format on */
 /* The most of it in one turn of a connection (budget.h), and of a core worker (native.h). */
 #define WORKER_PEAKS(X) X(turn_commands) X(turn_taken) X(turn_sent) X(turn_messages)
@@ -92,11 +94,13 @@ typedef struct worker {
     budget_t budget;   /* of the turn that runs */
     unsigned number;
     worker_counters_t counters;
-    char *buffers;                 /* spare read buffers, linked by their first word */
-    reply_t reply;                 /* a spare one, for the next connection that answers */
-    holds_t drafts, drafts_called; /* values on their way: by sockets, by messages */
-    holds_t slow;                  /* answers that clients do not take */
-    native_t *native;              /* requests through the core; NULL: there are none */
+    char *buffers;                                       /* spare read buffers, linked by their first word */
+    reply_t reply;                                       /* a spare one, for the next connection that answers */
+    holds_t drafts, drafts_called;                       /* values on their way: by sockets, by messages */
+    holds_t slow;                                        /* answers that clients do not take */
+    native_t *native;                                    /* requests through the core; NULL: there are none */
+    _Atomic uint64_t read_count, read_bytes, read_spare; /* read buffers; bytes of all, and of spare ones */
+    _Atomic bool look;                                   /* at silent connections */
     _Atomic bool stop;
 } worker_t;
 
@@ -126,7 +130,7 @@ struct server {
     int house_stop; /* eventfd: that thread ends */
     _Atomic uint64_t connections, connections_total, connections_rejected;
     _Atomic int verbosity;
-    _Atomic bool sizes_enabled;
+    _Atomic bool sizes_enabled, crawler_off; /* crawler_off: lru_crawler disable */
     _Atomic uint64_t memory_limit;
 };
 
@@ -143,6 +147,8 @@ uint32_t clock_now(void *server);
 /* A client's exptime as a second of the store's clock; 0: never. */
 uint32_t clock_expiry(const server_t *server, int32_t exptime);
 uint32_t clock_uptime(const server_t *server);
+/* A second of the store's clock in Unix time, of which `now` is the present one. */
+int64_t clock_unix(uint32_t second, uint32_t now);
 
 /* ----------------------------------------------------------------------------------------- memory.c */
 
@@ -179,6 +185,8 @@ void worker_stop(worker_t *worker);
 /* Hands an accepted socket, with its number of all connections, to a worker; false: no memory, the socket is the caller's. The
  * thread that accepts. */
 bool worker_give(worker_t *worker, int fd, uint64_t serial, const char *address, const char *listener);
+/* A second has passed: connections that have been silent for too long are closed. Any thread. */
+void worker_look(worker_t *worker);
 /* Bytes that clients of one thread may hold: its part of HELD_SHARE, at least two of the largest item (share.c). */
 uint64_t worker_share(const worker_t *worker);
 

@@ -175,16 +175,10 @@ static bool stats_switch(exec_t *exec, text_t name)
     return true;
 }
 
-/* Groups that are not there, each with memcached's words for what is disabled or unknown. */
+/* A group that is not there; that of external storage is empty, as in memcached without it. */
 static void stats_absent(exec_t *exec, text_t name)
 {
-    if (!text_is(name, "cachedump") && !text_is(name, "extstore")) {
-        reply_line(exec->reply, "ERROR");
-        return;
-    }
-    reply_string(exec->reply, "CLIENT_ERROR stats ");
-    reply_bytes(exec->reply, name.at, name.length);
-    reply_line(exec->reply, " is not there yet: see docs/memcached.md of Verbena");
+    reply_line(exec->reply, text_is(name, "extstore") ? "END" : "ERROR");
 }
 
 bool exec_stats(exec_t *exec, request_t *request)
@@ -198,6 +192,8 @@ bool exec_stats(exec_t *exec, request_t *request)
         reply_line(exec->reply, "END");
         return true;
     }
+    if (text_is(name, "cachedump"))
+        return exec_cachedump(exec, request);
     if (stats_group(exec, name) || stats_switch(exec, name))
         return true;
     if (text_is(name, "reset")) {

@@ -37,11 +37,25 @@ static void show_time(reply_t *reply, const char *name, const struct timeval *ti
     reply_format(reply, "STAT %s %ld.%06ld\r\n", name, (long)time->tv_sec, (long)time->tv_usec);
 }
 
+static void show_buffers(exec_t *exec)
+{
+    uint64_t number = 0, bytes = 0, spare = 0, oom = 0;
+    for (unsigned i = 0; i < exec->server->worker_count; i++) {
+        worker_t *worker = &exec->server->workers[i];
+        number += atomic_get_relaxed(&worker->read_count);
+        bytes += atomic_get_relaxed(&worker->read_bytes);
+        spare += atomic_get_relaxed(&worker->read_spare);
+        oom += atomic_get_relaxed(&worker->counters.read_buf_oom);
+    }
+    stats_u64(exec->reply, "read_buf_count", number);
+    stats_u64(exec->reply, "read_buf_bytes", bytes);
+    stats_u64(exec->reply, "read_buf_bytes_free", spare);
+    stats_u64(exec->reply, "read_buf_oom", oom);
+}
+
 static void show_process(exec_t *exec)
 {
-    static const char *const zeros[] = {
-        "response_obj_oom", "response_obj_count",  "response_obj_bytes", "read_buf_count",
-        "read_buf_bytes",   "read_buf_bytes_free", "read_buf_oom",       NULL};
+    static const char *const zeros[] = {"response_obj_oom", "response_obj_count", "response_obj_bytes", NULL};
     server_t *server = exec->server;
     reply_t *reply = exec->reply;
     struct rusage usage;
@@ -60,6 +74,7 @@ static void show_process(exec_t *exec)
     stats_u64(reply, "rejected_connections", atomic_get_relaxed(&server->connections_rejected));
     stats_u64(reply, "connection_structures", atomic_get_relaxed(&server->connections));
     stats_zero(reply, zeros);
+    show_buffers(exec);
     stats_u64(reply, "reserved_fds", 5 * server->worker_count);
 }
 
@@ -120,6 +135,8 @@ static void show_server(exec_t *exec, const store_stats_t *stats, const sums_t *
     reply_t *reply = exec->reply;
     stats_u64(reply, "auth_cmds", sums->auth_cmds);
     stats_u64(reply, "auth_errors", sums->auth_errors);
+    if (exec->server->settings.idle_s > 0) /* as memcached */
+        stats_u64(reply, "idle_kicks", sums->idle_kicks);
     stats_u64(reply, "bytes_read", sums->bytes_read);
     stats_u64(reply, "bytes_written", sums->bytes_written);
     stats_u64(reply, "limit_maxbytes", atomic_get_relaxed(&exec->server->memory_limit));
@@ -253,13 +270,14 @@ void stats_settings(exec_t *exec)
     /* clang-format off */
     static const fixed_t before[] = {
         {"hashpower_init", "0"}, {"slab_reassign", "no"}, {"slab_automove", "0"}, {"slab_automove_ratio", "0.80"},
-        {"slab_automove_window", "30"}, {"slab_chunk_max", "524288"}, {"lru_crawler", "no"}, {"lru_crawler_sleep", "100"},
+        {"slab_automove_window", "30"}, {"slab_chunk_max", "524288"}};
+    static const fixed_t crawler[] = {{"lru_crawler_sleep", "100"},
         {"lru_crawler_tocrawl", "0"}, {"tail_repair_time", "0"}};
     static const fixed_t after[] = {
         {"hash_algorithm", "verbena"}, {"lru_maintainer_thread", "no"}, {"lru_segmented", "no"}, {"hot_lru_pct", "20"},
         {"warm_lru_pct", "40"}, {"hot_max_factor", "0.20"}, {"warm_max_factor", "2.00"}, {"temp_lru", "no"},
-        {"temporary_ttl", "61"}, {"idle_timeout", "0"}, {"watcher_logbuf_size", "262144"},
-        {"worker_logbuf_size", "65536"}, {"read_buf_mem_limit", "0"}};
+        {"temporary_ttl", "61"}};
+    static const fixed_t logs[] = {{"watcher_logbuf_size", "262144"}, {"worker_logbuf_size", "65536"}};
     static const fixed_t rest[] = {
         {"inline_ascii_response", "no"}, {"ext_item_size", "512"}, {"ext_item_age", "4294967295"}, {"ext_low_ttl", "0"},
         {"ext_recache_rate", "2000"}, {"ext_wbuf_size", "4194304"}, {"ext_compact_under", "0"}, {"ext_drop_under", "0"},
@@ -272,9 +290,14 @@ void stats_settings(exec_t *exec)
     const settings_t *settings = &exec->server->settings;
     show_limits(exec->reply, settings, exec->server);
     show_fixed(exec->reply, before, sizeof(before) / sizeof(before[0]));
+    stats_text(exec->reply, "lru_crawler", atomic_get_relaxed(&exec->server->crawler_off) ? "no" : "yes");
+    show_fixed(exec->reply, crawler, sizeof(crawler) / sizeof(crawler[0]));
     stats_text(exec->reply, "flush_enabled", settings->flush_enabled ? "yes" : "no");
     stats_text(exec->reply, "dump_enabled", settings->dump_enabled ? "yes" : "no");
     show_fixed(exec->reply, after, sizeof(after) / sizeof(after[0]));
+    stats_u64(exec->reply, "idle_timeout", settings->idle_s);
+    show_fixed(exec->reply, logs, sizeof(logs) / sizeof(logs[0]));
+    stats_u64(exec->reply, "read_buf_mem_limit", (uint64_t)settings->read_buffers_mb << 20);
     stats_text(exec->reply, "track_sizes", atomic_get_relaxed(&exec->server->sizes_enabled) ? "yes" : "no");
     show_fixed(exec->reply, rest, sizeof(rest) / sizeof(rest[0]));
 }

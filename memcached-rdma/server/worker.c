@@ -12,19 +12,6 @@
 
 #define EVENTS_MOST 64
 
-/* As many as can be needed at once stay: one, since a turn ends before the next begins. Others held cut-off lines. */
-static void trim_buffers(worker_t *worker)
-{
-    while (worker->buffers != NULL) {
-        char *next;
-        memcpy(&next, worker->buffers, sizeof(char *));
-        if (next == NULL)
-            return;
-        free(worker->buffers);
-        worker->buffers = next;
-    }
-}
-
 /* ------------------------------------------------------------------------------------ connections */
 
 bool worker_give(worker_t *worker, int fd, uint64_t serial, const char *address, const char *listener)
@@ -84,6 +71,30 @@ static void handle(worker_t *worker, const struct epoll_event *event)
         end_conn(worker, conn);
 }
 
+/* Closes connections whose client has neither sent nor taken anything for too long. Clients by messages are silent on their
+ * sockets, and the core watches them. */
+static void end_silent(worker_t *worker)
+{
+    uint32_t now = store_now(worker->server->store), most = worker->server->settings.idle_s;
+    atomic_set_relaxed(&worker->look, false);
+    for (list_link_t *link = worker->conns.next, *next; link != &worker->conns; link = next) {
+        conn_t *conn = container_of(link, conn_t, link);
+        next = link->next;
+        if (conn->messages || now - atomic_get_relaxed(&conn->last_second) <= most)
+            continue;
+        log_line(worker->server, 1, "client %s was silent for more than %u s (idle_timeout); closed", conn->address,
+                 most);
+        count(&worker->counters.idle_kicks, 1);
+        end_conn(worker, conn);
+    }
+}
+
+void worker_look(worker_t *worker)
+{
+    atomic_set_relaxed(&worker->look, true);
+    (void)eventfd_write(worker->wake, 1);
+}
+
 /* Connections that had yielded go on, each for a turn. */
 static void resume(worker_t *worker, list_link_t *yielded)
 {
@@ -109,7 +120,9 @@ static void run(worker_t *worker)
         for (int i = 0; i < ready; i++)
             handle(worker, &events[i]);
         resume(worker, &yielded);
-        trim_buffers(worker);
+        if (atomic_get_relaxed(&worker->look))
+            end_silent(worker);
+        buffers_trim(worker, 1);
     }
 }
 
@@ -127,7 +140,7 @@ static void *main_of(void *arg)
     take_fresh(worker);
     while (!list_empty(&worker->conns))
         end_conn(worker, container_of(worker->conns.next, conn_t, link));
-    free(worker->buffers);
+    buffers_trim(worker, 0);
     reply_free(&worker->reply);
     return NULL;
 }

@@ -25,7 +25,8 @@ WRONG = {"p": ("65536", "give a number from 0 to 65535"), "a": ("8", "give an ac
          "U": ("11211", "-U is not there yet"), "o": ("track_size", "did you mean track_sizes"),
          "l": (",".join(["127.0.0.1"] * 33), "too many addresses")}
 NO_VALUE_IS_WRONG = {"f"} # memcached takes anything as well
-WRONG_WORDS = {"verbena_auth": "some", "verbena_core": "tl.enabel=shm", "verbena_onesided": "maybe", "verbena_lease": "99"}
+WRONG_WORDS = {"idle_timeout": "x", "read_buf_mem_limit": "-1", "verbena_auth": "some", "verbena_core": "tl.enabel=shm",
+               "verbena_onesided": "maybe", "verbena_lease": "99"}
 
 
 def command(*arguments, program=PROGRAM):
