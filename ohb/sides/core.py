@@ -129,10 +129,10 @@ def jni_pairs(root, log, scale):
              "ours": ours[name]["value"], "raw": bare[name]["value"]} for name in ours if name in bare]
 
 
-def json_lines(command, log, timeout=180, environment=None):
-    """What a program prints, line by line as JSON, once it has ended well."""
+def json_lines(command, log, timeout=180, environment=None, found=None):
+    """What a program prints, line by line as JSON, once it has ended well. found: a list that gets the lines in any case."""
     process = Process(os.path.basename(command[0]), command, log, env=environment, lines=True)
-    lines = []
+    lines = [] if found is None else found
     try:
         while True:
             try:

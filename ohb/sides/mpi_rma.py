@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The row mpi.rma: windows by the libraries of mpi.messages, on one host and by TCP only."""
+import time
+
 from driver.procs import Failed
 from sides import core, mpi, ranks
 
@@ -24,29 +26,33 @@ def target(name):
 
 
 class Bench(mpi.Bench):
-    """A form that a stock library cannot run is left out from then on, with its reason in the details of each block."""
+    """Where a stock library ends a form early, the cells before count, and the reason is in the details of each block. A form that
+    does not end is not run again."""
 
     def __init__(self, library, root, folder):
         super().__init__(library, root, folder)
-        self._refused = {}
+        self._refused, self._endless = {}, set()
 
     def block(self, _side=None, _seed=None):
         metrics, dropped = self._of_two("rma")
         cpus = core.placements()[0][1]
-        metrics.update(self._all("counter", cpus, COUNTING, "counter"))
-        metrics.update(self._all("tcp", cpus, 2, "rma", cpus, tcp=True))
-        metrics.update(self._all("tcp.counter", cpus, COUNTING, "counter", tcp=True))
+        for name, count, words, tcp in (("counter", COUNTING, ("counter",), False), ("tcp.rma", 2, ("rma", cpus), True),
+                                        ("tcp.counter", COUNTING, ("counter",), True)):
+            metrics.update({("tcp." if tcp else "") + ranks.metric(cell["row"], cell["size"]): cell["value"]
+                            for cell in self._cells(name, cpus, count, *words, tcp=tcp)})
         return {"metrics": metrics, "details": {"dropped": dropped, "refused": dict(self._refused)}}
 
-    def _all(self, name, cpus, count, *words, tcp=False):
-        """{cell: value} of a form; "tcp" before the names of cells by TCP."""
-        if name in self._refused:
-            return {}
+    def _cells(self, name, cpus, count, *words, tcp=False):
+        """Those of a form, as the program prints them."""
+        cells, began = [], time.monotonic()
+        if name in self._endless:
+            return cells
         try:
-            cells = self._answers(cpus, count, *words, tcp=tcp)
+            self._answers(cpus, count, *words, tcp=tcp, found=cells)
         except Failed as failure:
             if self.library.name == "verbena":
                 raise
-            self._refused[name] = str(failure)
-            return {}
-        return {("tcp." if tcp else "") + ranks.metric(cell["row"], cell["size"]): cell["value"] for cell in cells}
+            self._refused[name] = f"after {len(cells)} cells: {failure}"
+            if time.monotonic() - began >= ranks.LIMIT_S:
+                self._endless.add(name)
+        return cells

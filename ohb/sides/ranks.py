@@ -87,22 +87,25 @@ class Bench:
         if done.returncode != 0:
             raise Failed(f"{library.title} does not compile {self.SOURCES[0]}: {done.stderr.strip()[-500:]}")
 
-    def _answers(self, cpus, ranks, *words, tcp=False):
+    def _answers(self, cpus, ranks, *words, tcp=False, found=None):
         command = ["taskset", "-c", cpus, *self.library.command(ranks, self._program, *words, tcp=tcp)]
-        return core.json_lines(command, self._log, timeout=LIMIT_S, environment={
+        return core.json_lines(command, self._log, timeout=LIMIT_S, found=found, environment={
             **os.environ, **self.library.environment, **(self.library.tcp_environment if tcp else {})})
 
     def _of_two(self, form):
         """The cells of a form of two ranks, at each distance: (metrics, those whose two probes differ, which are left out)."""
         metrics, dropped = {}, []
         for _, cpus in core.placements():
-            for cell in self._answers(cpus, 2, form, cpus):
+            for cell in self._cells(form, cpus, 2, form, cpus):
                 distance = label(cell["before"], cell["after"])
                 if distance is None:
                     dropped.append(metric(cell["row"], cell["size"]))
                 else:
                     metrics.setdefault(metric(cell["row"], cell["size"], distance), cell["value"])
         return metrics, dropped
+
+    def _cells(self, _name, cpus, ranks, *words):
+        return self._answers(cpus, ranks, *words)
 
     def block(self, _side=None, _seed=None):
         """Every cell once: {metrics, details}."""

@@ -277,10 +277,11 @@ class SeveralStockSides(unittest.TestCase):
 
 WINDOWS_LAUNCHER = """#!/bin/sh
 case "$*:$ONLY" in
-*" counter:tcp") echo 'no such transport' >&2; exit 4 ;;
+*" counter:tcp") [ -z "$HANGS" ] || exec sleep 1000; echo 'no such transport' >&2; exit 4 ;;
 *" counter:"*) echo '{"row": "counter", "size": 0, "unit": "us", "value": 7, "before": 0, "after": 0}' ;;
 *"-only 2 -n 2 "*:tcp) echo '{"row": "put", "size": 8, "unit": "us", "value": 30, "before": 60, "after": 230}' ;;
-*) echo '{"row": "put", "size": 8, "unit": "us", "value": 3, "before": 60, "after": 60}' ;;
+*) echo '{"row": "put", "size": 8, "unit": "us", "value": 3, "before": 60, "after": 60}'
+   [ -z "$CRASHES" ] || { echo 'signal 11' >&2; exit 139; } ;;
 esac
 """
 
@@ -300,7 +301,24 @@ class Windows(WithPrograms):
         for _ in range(2):
             refused = bench.block()["details"]["refused"]
             self.assertEqual(list(refused), ["tcp.counter"])
-            self.assertIn("no such transport", refused["tcp.counter"])
+            self.assertRegex(refused["tcp.counter"], "(?s)after 0 cells: .*no such transport")
+
+    def test_cells_before_a_crash_of_a_stock_library_count_in_each_block(self):
+        with unittest.mock.patch.dict(os.environ, {"CRASHES": "yes"}):
+            bench = self.bench()
+            for _ in range(2):
+                block = bench.block()
+                self.assertEqual(block["metrics"], {"put.8.near": 3, "counter": 7, "tcp.put.8": 30})
+                self.assertRegex(block["details"]["refused"]["rma"], "(?s)after 1 cells: .*signal 11")
+
+    def test_a_form_that_does_not_end_is_not_run_again(self):
+        bench = self.bench()
+        with unittest.mock.patch.dict(os.environ, {"HANGS": "yes"}), unittest.mock.patch.object(ranks, "LIMIT_S", 1):
+            self.assertIn("tcp.counter", bench.block()["details"]["refused"])
+        with unittest.mock.patch.object(bench, "_answers", wraps=bench._answers) as asked:
+            block = bench.block()
+        self.assertNotIn("counter", [call.args[2] for call in asked.mock_calls if call.kwargs["tcp"]])
+        self.assertIn("tcp.counter", block["details"]["refused"])
 
     def test_what_ours_cannot_run_fails_the_row(self):
         with self.assertRaisesRegex(Failed, "no such transport"):
@@ -337,7 +355,7 @@ class BothRows(unittest.TestCase):
         self.assertTrue(first.startswith("mpi.messages ") and second.startswith("mpi.rma "), (first, second))
         self.assertNotIn("put.8", first)
         self.assertRegex(second, r"counter +us +5 +10 \(0\.50\) +- +openmpi +0\.50 .* held")
-        self.assertIn("mpich: counter left out: it hangs\n", second + "\n")
+        self.assertIn("mpich: form counter ended early, it hangs\n", second + "\n")
 
 
 class Reduce(unittest.TestCase):
