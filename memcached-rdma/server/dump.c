@@ -7,6 +7,7 @@
 #include "proto/text.h"
 #include "server/exec.h"
 #include "util/number.h"
+#include "util/uri.h"
 
 #define STEP_ITEMS 128u            /* that are visited under one hold of a lock */
 #define STEPS 4u                   /* of a turn */
@@ -20,26 +21,6 @@ typedef struct dump {
     uint64_t most, count, bytes; /* cachedump: items, 0: all; so far */
 } dump_t;
 
-/* As in URIs, so that a key is one word, whatever its bytes are. */
-static void add_encoded(reply_t *reply, const char *key, size_t length)
-{
-    static const char digits[] = "0123456789ABCDEF", plain[] = "-._~";
-    char text[3 * STORE_KEY_MAX];
-    size_t at = 0;
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)key[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (letter || (c != '\0' && strchr(plain, c) != NULL)) {
-            text[at++] = (char)c;
-            continue;
-        }
-        text[at++] = '%';
-        text[at++] = digits[c >> 4];
-        text[at++] = digits[c & 15];
-    }
-    reply_bytes(reply, text, at);
-}
-
 static bool is_wanted(const dump_t *dump, const store_hit_t *hit)
 {
     return (dump->classes >> hit->ttl & 1) != 0;
@@ -51,10 +32,10 @@ static void show_meta(void *arg, const store_hit_t *hit)
     reply_t *reply = dump->exec->reply;
     if (!is_wanted(dump, hit))
         return;
+    char key[URI_BYTES(STORE_KEY_MAX)];
+    uri_encode(hit->key, hit->key_bytes, key);
     long long expiry = hit->expiry == 0 ? -1 : (long long)clock_unix(hit->expiry, hit->now);
-    reply_string(reply, "key=");
-    add_encoded(reply, hit->key, hit->key_bytes);
-    reply_format(reply, " exp=%lld la=%lld cas=%llu fetch=%s cls=%u size=%zu\n", expiry,
+    reply_format(reply, "key=%s exp=%lld la=%lld cas=%llu fetch=%s cls=%u size=%zu\n", key, expiry,
                  (long long)clock_unix(hit->access, hit->now),
                  (unsigned long long)(dump->exec->server->settings.cas ? hit->cas : 0), hit->fetched ? "yes" : "no",
                  hit->ttl + 1, hit->size);

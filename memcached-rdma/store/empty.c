@@ -48,8 +48,18 @@ static bool move_item(shard_t *shard, const extent_t *from, item_t *item, index_
     return true;
 }
 
+static void tell_evicted(shard_t *shard, extent_t *extent, item_t *item, uint32_t now)
+{
+    const store_t *store = shard->store;
+    const found_t found = {.item = item, .extent = extent};
+    if (store->evicted == NULL)
+        return;
+    store_hit_t hit = shard_describe(&found, now);
+    store->evicted(store->evicted_arg, &hit);
+}
+
 /* Counts an item that goes, for all and for its TTL bucket. */
-static void count_dropped(shard_t *shard, const extent_t *extent, item_t *item)
+static void count_dropped(shard_t *shard, extent_t *extent, item_t *item)
 {
     uint32_t now = shard_now(shard->store);
     bool unfetched = (atomic_get_relaxed(&item->heat) & HEAT_FETCHED) == 0;
@@ -67,6 +77,7 @@ static void count_dropped(shard_t *shard, const extent_t *extent, item_t *item)
         ttl->evicted_nonzero += atomic_get_relaxed(&item->expiry) != 0;
         ttl->evicted_unfetched += unfetched;
         ttl->evicted_time = now - atomic_get_relaxed(&item->access);
+        tell_evicted(shard, extent, item, now);
     }
 }
 

@@ -39,27 +39,6 @@ static found_t vivify(shard_t *shard, uint64_t hash, store_key_t key, const stor
     return found;
 }
 
-static store_hit_t describe(const found_t *found, uint32_t now)
-{
-    item_t *item = found->item;
-    uint32_t heat = atomic_get_relaxed(&item->heat);
-    return (store_hit_t){.key = item->data,
-                         .key_bytes = item->key_bytes,
-                         .value = item_value(item),
-                         .value_bytes = item->value_bytes,
-                         .client_flags = item->client_flags,
-                         .cas = item->cas,
-                         .expiry = atomic_get_relaxed(&item->expiry),
-                         .access = atomic_get_relaxed(&item->access),
-                         .now = now,
-                         .size = item_size(item),
-                         .ttl = found->extent->ttl,
-                         .fetched = (heat & HEAT_FETCHED) != 0,
-                         .won_before = (heat & HEAT_WON) != 0,
-                         .stale = (item->marks & ITEM_STALE) != 0,
-                         .binary_key = (item->marks & ITEM_BINARY_KEY) != 0};
-}
-
 /* Whether this reader is the one that is told to renew the item. */
 static bool wins(const store_hit_t *hit, const store_get_t *how)
 {
@@ -75,7 +54,7 @@ static void visit_item(shard_t *shard, uint64_t hash, found_t *found, const stor
                        store_visit_t visit, void *arg)
 {
     uint32_t now = shard_now(shard->store);
-    store_hit_t hit = describe(found, now);
+    store_hit_t hit = shard_describe(found, now);
     hit.created = created;
     hit.win = wins(&hit, how);
     hit.touched = how->touch ? how->expiry : hit.expiry;
@@ -133,7 +112,7 @@ static void walk_item(void *arg, item_t *item, extent_t *extent)
     walk->looks++;
     if (item_expired(item, walk->now) || item_flushed(walk->shard, item, walk->now))
         return;
-    store_hit_t hit = describe(&found, walk->now);
+    store_hit_t hit = shard_describe(&found, walk->now);
     hit.touched = hit.expiry;
     walk->visit(walk->arg, &hit);
 }

@@ -275,3 +275,24 @@ found_t shard_find(shard_t *shard, uint64_t hash, const char *key, size_t length
     shard_unlink(shard, found.slot, found.item, found.extent);
     return (found_t){0};
 }
+
+store_hit_t shard_describe(const found_t *found, uint32_t now)
+{
+    item_t *item = found->item;
+    uint32_t heat = atomic_get_relaxed(&item->heat);
+    return (store_hit_t){.key = item->data,
+                         .key_bytes = item->key_bytes,
+                         .value = item_value(item),
+                         .value_bytes = item->value_bytes,
+                         .client_flags = item->client_flags,
+                         .cas = item->cas,
+                         .expiry = atomic_get_relaxed(&item->expiry),
+                         .access = atomic_get_relaxed(&item->access),
+                         .now = now,
+                         .size = item_size(item),
+                         .ttl = found->extent->ttl,
+                         .fetched = (heat & HEAT_FETCHED) != 0,
+                         .won_before = (heat & HEAT_WON) != 0,
+                         .stale = (item->marks & ITEM_STALE) != 0,
+                         .binary_key = (item->marks & ITEM_BINARY_KEY) != 0};
+}

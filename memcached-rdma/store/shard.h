@@ -56,6 +56,8 @@ typedef struct shard {
 struct store {
     uint32_t (*now)(void *arg);
     void *now_arg;
+    void (*evicted)(void *arg, const store_hit_t *hit); /* NULL: nobody asks */
+    void *evicted_arg;
     size_t item_max;
     uint64_t seed;     /* of the hash */
     uint32_t crc_seed; /* of checksums: bytes of another server or an earlier start never pass */
@@ -135,6 +137,9 @@ void shard_replace(shard_t *shard, uint64_t hash, item_t *item, extent_t *extent
 void shard_unlink(shard_t *shard, index_slot_t *slot, item_t *item, extent_t *extent);
 /* The live item of a key; removes one that has expired or was flushed, and counts that when its counter is given. */
 found_t shard_find(shard_t *shard, uint64_t hash, const char *key, size_t length, uint64_t *expired, uint64_t *flushed);
+
+/* An item as a visitor sees it. */
+store_hit_t shard_describe(const found_t *found, uint32_t now);
 
 /* ------------------------------------------------------------------------------------------ empty.c */
 

@@ -38,6 +38,8 @@ store_status_t store_open(const store_config_t *config, store_t **store_p)
         return STORE_NO_MEMORY;
     store->now = config->now;
     store->now_arg = config->now_arg;
+    store->evicted = config->evicted;
+    store->evicted_arg = config->evicted_arg;
     store->item_max = config->item_max;
     store->evict = config->evict;
     store->seed = os_random_u64();

@@ -41,6 +41,8 @@ typedef struct store_source {
     void *arg;
 } store_source_t;
 
+struct store_hit;
+
 typedef struct store_config {
     size_t bytes;    /* items, index and headers together (-m) */
     size_t item_max; /* key, value and header of the largest item (-I) */
@@ -49,6 +51,9 @@ typedef struct store_config {
     store_source_t source;
     uint32_t (*now)(void *arg); /* the clock */
     void *now_arg;
+    /* NULL, or: is told each item that is evicted, with a lock held: it must be short, and call nothing of the store. */
+    void (*evicted)(void *arg, const struct store_hit *hit);
+    void *evicted_arg;
     uint64_t started_ns; /* CLOCK_MONOTONIC at second STORE_CLOCK_START, for readers in other processes */
     bool cas_shown;      /* readers are shown CAS ids */
 } store_config_t;
