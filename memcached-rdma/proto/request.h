@@ -40,6 +40,7 @@ typedef enum request_kind {
     REQUEST_CRAWLER, /* lru_crawler */
     REQUEST_LRU,
     REQUEST_SLABS,
+    REQUEST_WATCH,
     REQUEST_CERTIFICATES, /* refresh_certs */
     REQUEST_QUIT,
     REQUEST_HELLO, /* a client asks for messages; its hello is the key */
@@ -85,6 +86,7 @@ typedef struct request {
     uint64_t resume;     /* stats, dumps: where a long answer goes on; 0: from its start */
     uint64_t shown;      /* and how much of it there was before */
     const char *error;   /* one line, without its end */
+    int client;          /* socket of the client; 0: it came by message */
     bool noreply;
     bool swallow; /* with an error: the value of `value_bytes` follows, and is not a command */
     bool cas;     /* get: with CAS ids */

@@ -204,7 +204,7 @@ static const command_t commands[] = {
     {"shutdown", 1, 2, REQUEST_SHUTDOWN, parse_nothing, PUT_SET},
     {"quit", 1, ANY, REQUEST_QUIT, parse_nothing, PUT_SET},
     {"vbn1", 2, 2, REQUEST_HELLO, parse_hello, PUT_SET},
-    {"watch", 1, ANY, REQUEST_ABSENT, parse_nothing, PUT_SET},
+    {"watch", 1, ANY, REQUEST_WATCH, parse_nothing, PUT_SET},
     {"lru", 2, ANY, REQUEST_LRU, parse_nothing, PUT_SET},
     {"lru_crawler", 2, ANY, REQUEST_CRAWLER, parse_nothing, PUT_SET},
     {"slabs", 2, ANY, REQUEST_SLABS, parse_nothing, PUT_SET},

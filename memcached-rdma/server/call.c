@@ -214,7 +214,7 @@ static void run_list(call_t *call, const request_t *request, text_t keys)
 static void commit(call_t *call, const request_t *request, store_draft_t *draft)
 {
     uint64_t cas;
-    store_status_t status = perform_commit(request, draft, &cas);
+    store_status_t status = perform_commit(call->native->worker->server, request, draft, &cas);
     call->answer.cas = shown_cas(call, cas);
     answer_code(call, code_of(status));
 }

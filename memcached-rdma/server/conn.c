@@ -23,6 +23,7 @@ conn_t *conn_open(worker_t *worker, int fd, uint64_t serial, const char *address
         return NULL;
     list_init(&conn->link);
     list_init(&conn->again);
+    list_init(&conn->watching);
     conn->serial = serial;
     conn->worker = worker;
     conn->fd = fd;
@@ -209,6 +210,18 @@ static bool is_open(const conn_t *conn, const request_t *request)
     return conn->logged_in || (knocks && login_lets_messages(conn->worker->server));
 }
 
+/* Nothing that a watcher sends is a command any more. */
+static void begin_watch(conn_t *conn, const request_t *request)
+{
+    const char *error = watch_add(conn->worker, request, &conn->watcher);
+    reply_line(&conn->reply, error == NULL ? "OK" : error);
+    if (error == NULL) {
+        list_append(&conn->worker->watching, &conn->watching);
+        conn->state = CONN_SWALLOW;
+        conn->swallow = SIZE_MAX;
+    }
+}
+
 /* One command line, from in_at on, of so many bytes with its end. */
 static void run_line(conn_t *conn, size_t bytes)
 {
@@ -217,6 +230,7 @@ static void run_line(conn_t *conn, size_t bytes)
     const char *line = conn->in + conn->in_at;
     size_t length = text_line(line, bytes);
     text_parse(line, length, &request);
+    request.client = conn->fd;
     log_line(conn->worker->server, 2, "<%d %.*s", conn->fd, length > 200 ? 200 : (int)length, line);
     if (!is_open(conn, &request)) {
         conn->in_at += bytes;
@@ -226,6 +240,11 @@ static void run_line(conn_t *conn, size_t bytes)
     if (request_has_value(&request)) {
         conn->in_at += bytes;
         value_begin(conn, &request, line, length);
+        return;
+    }
+    if (request.kind == REQUEST_WATCH) {
+        conn->in_at += bytes;
+        begin_watch(conn, &request);
         return;
     }
     resume_at(conn, &request, line);
@@ -273,6 +292,7 @@ static bool run_command(conn_t *conn, const char *at, size_t length)
         conn->worker->budget.commands++;
         run_line(conn, (size_t)(end - at) + 1);
     } else if (!may_continue(conn)) {
+        conn->end = "error";
         end_after_answers(conn);
     }
     return end != NULL;
@@ -341,8 +361,12 @@ static ssize_t read_some(conn_t *conn)
     do {
         got = recvmsg(conn->fd, &message, MSG_DONTWAIT);
     } while (got < 0 && errno == EINTR);
-    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK))
+    if (got == 0 && conn->watcher != NULL)
+        conn->deaf = true; /* a client such as `nc -N` says that it sends nothing more, and reads */
+    else if (got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK))
         conn->state = CONN_CLOSED;
+    if (got < 0 && conn->state == CONN_CLOSED)
+        conn->end = "error";
     if (got <= 0)
         return 0;
     count(&conn->worker->counters.bytes_read, (uint64_t)got);
@@ -355,9 +379,11 @@ static ssize_t read_some(conn_t *conn)
 
 static void want(conn_t *conn, bool writing)
 {
-    if (conn->writing == writing)
+    uint32_t events = writing ? EPOLLOUT : conn->deaf ? 0 : EPOLLIN;
+    if (conn->events == events)
         return;
-    struct epoll_event event = {.events = writing ? EPOLLOUT : EPOLLIN, .data.ptr = conn};
+    struct epoll_event event = {.events = events, .data.ptr = conn};
+    conn->events = events;
     conn->writing = writing;
     if (epoll_ctl(conn->worker->epoll, EPOLL_CTL_MOD, conn->fd, &event) != 0)
         conn->state = CONN_CLOSED;
@@ -392,8 +418,19 @@ static bool end_turn(conn_t *conn, bool more)
         count(&counters->conn_yields, 1);
         list_append(&worker->again, &conn->again);
     }
-    atomic_set_relaxed(&conn->shown_state, conn->blocked ? CONN_WRITING : conn->state);
+    conn_state_t shown = conn->watcher != NULL ? CONN_WATCHING : conn->blocked ? CONN_WRITING : conn->state;
+    atomic_set_relaxed(&conn->shown_state, shown);
     return true;
+}
+
+/* What a watcher's log has is sent when everything before has gone. */
+static void take_events(conn_t *conn)
+{
+    if (conn->watcher == NULL || conn->reply.pending > 0 || conn->state == CONN_CLOSED)
+        return;
+    take_reply(conn);
+    watch_take(conn->worker->server, conn->watcher, &conn->reply);
+    flush(conn);
 }
 
 /* What is pending is sent first; then, with reads, the socket is read once. */
@@ -407,14 +444,20 @@ static bool turn(conn_t *conn, bool reads)
         more = run_input(conn);
         flush(conn);
     }
+    take_events(conn);
     return end_turn(conn, more);
+}
+
+bool conn_tell(conn_t *conn)
+{
+    return !list_empty(&conn->again) || conn->blocked || turn(conn, false);
 }
 
 bool conn_ready(conn_t *conn, uint32_t events)
 {
     if (!list_empty(&conn->again) && conn->state != CONN_CLOSED)
         return true; /* it goes on when it is its turn */
-    if (conn->state == CONN_CLOSED || (conn->writing && (events & (EPOLLERR | EPOLLHUP)) != 0))
+    if (conn->state == CONN_CLOSED || ((conn->writing || conn->deaf) && (events & (EPOLLERR | EPOLLHUP)) != 0))
         return false;
     return turn(conn, !conn->writing);
 }
@@ -426,6 +469,10 @@ bool conn_resume(conn_t *conn)
 
 void conn_close(conn_t *conn)
 {
+    if (conn->watcher != NULL)
+        watch_remove(conn->worker->server, conn->watcher);
+    list_remove(&conn->watching);
+    watch_conn(conn->worker->server, conn->address, conn->fd, conn->end == NULL ? "normal" : conn->end);
     list_remove(&conn->again);
     value_drop(conn);
     hold_set(&conn->worker->slow, &conn->slow_hold, 0);

@@ -17,7 +17,8 @@ typedef enum conn_state {
     CONN_SWALLOW, /* bytes are thrown away */
     CONN_ENDING,  /* nothing is read or run any more; closed when the last answer is sent */
     CONN_CLOSED,
-    CONN_WRITING /* as it is shown: answers wait until the client takes them */
+    CONN_WRITING, /* as it is shown: answers wait until the client takes them */
+    CONN_WATCHING /* and so is a watcher */
 } conn_state_t;
 
 typedef struct conn {
@@ -26,8 +27,9 @@ typedef struct conn {
     worker_t *worker;
     uint64_t serial; /* of all connections, from 1 up: the order of `conns` */
     int fd;
-    uint8_t state; /* conn_state_t */
-    bool writing;  /* the epoll set asks for EPOLLOUT, and nothing is read */
+    uint8_t state;   /* conn_state_t */
+    uint32_t events; /* of the epoll set */
+    bool writing;    /* the epoll set asks for EPOLLOUT, and nothing is read */
     bool logged_in;
     bool messages; /* the client was told how to come by messages */
     bool blocked;  /* answers wait to be sent; commands in the buffer wait for them */
@@ -45,6 +47,10 @@ typedef struct conn {
     char value_end[2];
     size_t swallow; /* bytes to throw away */
     reply_t reply;
+    watcher_t *watcher;   /* the client gets lines about events, and its commands are thrown away */
+    list_link_t watching; /* in the worker's list */
+    bool deaf;            /* nothing more comes from a watcher */
+    const char *end;      /* why the connection ends; NULL: as its client wanted */
     _Atomic uint32_t last_second, shown_state; /* for `stats conns`; CONN_* */
     char address[ADDRESS_BYTES], listener[ADDRESS_BYTES];
 } conn_t;
@@ -55,6 +61,8 @@ bool conn_ready(conn_t *conn, uint32_t events);
 /* The next turn of a connection that had yielded, and is in no list any more. False: it is to be closed. */
 bool conn_resume(conn_t *conn);
 void conn_close(conn_t *conn);
+/* Events of a watcher. False: the connection is to be closed. */
+bool conn_tell(conn_t *conn);
 
 /* Read buffers of a worker (share.c). */
 char *buffer_get(worker_t *worker, size_t bytes); /* NULL: no memory, or above the limit */

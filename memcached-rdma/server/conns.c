@@ -21,6 +21,7 @@ static const char *state_of(conn_t *conn, bool asks)
     case CONN_VALUE: return "conn_nread";
     case CONN_SWALLOW: return "conn_swallow";
     case CONN_WRITING: return "conn_mwrite";
+    case CONN_WATCHING: return "conn_watch";
     case CONN_ENDING:
     case CONN_CLOSED: return "conn_closing";
     default: return "conn_read";

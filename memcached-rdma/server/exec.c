@@ -112,7 +112,7 @@ static const char *stored_line(store_status_t status)
 void exec_commit(exec_t *exec, const request_t *request, store_draft_t *draft)
 {
     uint64_t cas;
-    store_status_t status = perform_commit(request, draft, &cas);
+    store_status_t status = perform_commit(exec->server, request, draft, &cas);
     if (request->kind == REQUEST_META_PUT)
         exec_meta_stored(exec, request, status, cas);
     else

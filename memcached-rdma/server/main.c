@@ -165,6 +165,11 @@ static void block_signals(void)
     (void)signal(SIGPIPE, SIG_IGN);
 }
 
+static void on_evicted(void *arg, const store_hit_t *hit)
+{
+    watch_eviction(arg, hit);
+}
+
 static bool open_store(server_t *server)
 {
     const settings_t *settings = &server->settings;
@@ -175,6 +180,8 @@ static bool open_store(server_t *server)
                              .source = memory_source(server),
                              .now = clock_now,
                              .now_arg = server,
+                             .evicted = on_evicted,
+                             .evicted_arg = server,
                              .started_ns = server->started_ns,
                              .cas_shown = settings->cas};
     store_status_t status = store_open(&config, &server->store);
@@ -237,5 +244,8 @@ int main(int argc, char **argv)
         return 71;
     block_signals();
     clock_start(&server);
+    server.watch = watch_open();
+    if (server.watch == NULL)
+        return 71;
     return run(&server) ? 0 : 71;
 }

@@ -186,7 +186,6 @@ static bool take_udp(settings_t *settings, const char *text)
 #define NUMBER(member, least, most) take_number(letter, text, least, most, &settings->member)
 #define CALL(function) function(settings, text)
 #define ENDS true
-#define NONE true
 #define NOT_THERE absent(letter)
 
 /* text: the value, NULL if the flag has none. False: a line on stderr says why. */
@@ -219,7 +218,8 @@ static bool obey(settings_t *settings, int letter, char *text)
 
 static void set_standards(settings_t *settings)
 {
-    *settings = (settings_t){.evict = true, .cas = true, .flush_enabled = true, .dump_enabled = true};
+    *settings = (settings_t){
+        .evict = true, .cas = true, .flush_enabled = true, .dump_enabled = true, .watch_enabled = true};
     for (size_t i = 0; i < ROWS; i++)
         if (*rows[i].standard != '\0') /* such a flag does not write to its value */
             (void)take(settings, rows[i].letter, (char *)(uintptr_t)rows[i].standard);

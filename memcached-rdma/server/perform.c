@@ -44,19 +44,47 @@ static store_get_t meta_get(const server_t *server, const meta_t *meta, perform_
                          .recache_before = clock_expiry(server, meta->recache.value)};
 }
 
+/* A visit that somebody watches. */
+typedef struct watched {
+    store_visit_t visit;
+    void *arg;
+    store_hit_t hit;
+    bool found;
+} watched_t;
+
+static void note_hit(void *arg, const store_hit_t *hit)
+{
+    watched_t *watched = arg;
+    watched->hit = *hit;
+    watched->found = !hit->created;
+    if (watched->visit != NULL)
+        watched->visit(watched->arg, hit);
+}
+
+static store_status_t get(const server_t *server, const request_t *request, text_t key, const store_get_t *how,
+                          store_visit_t visit, void *arg)
+{
+    watched_t watched = {.visit = visit, .arg = arg};
+    if (!watch_wants(server->watch, WATCH_FETCHERS))
+        return store_get(server->store, perform_key(key), how, visit, arg);
+    store_status_t status = store_get(server->store, perform_key(key), how, note_hit, &watched);
+    watch_get(server, key, watched.found ? &watched.hit : NULL, request->client);
+    return status;
+}
+
 store_status_t perform_get(const server_t *server, const request_t *request, perform_expiry_t expiry, text_t key,
                            store_visit_t visit, void *arg)
 {
     store_get_t how = {.touch = request->touch, .expiry = expiry.touch};
     if (request->kind == REQUEST_META_GET)
         how = meta_get(server, &request->meta, expiry);
-    return store_get(server->store, perform_key(key), &how, visit, arg);
+    return get(server, request, key, &how, visit, arg);
 }
 
 store_status_t perform_touch(const server_t *server, const request_t *request)
 {
     store_get_t how = {.touch = true, .expiry = clock_expiry(server, request->exptime)};
-    return store_get(server->store, perform_key(request->key), &how, NULL, NULL);
+    return get(server, request, request->key, &how, NULL, NULL);
 }
 
 /* ------------------------------------------------------------------------------------------ values */
@@ -67,8 +95,10 @@ store_status_t perform_begin(const server_t *server, const request_t *request, s
     int32_t exptime = meta ? request->meta.ttl.value : request->exptime;
     store_status_t status = store_begin(server->store, perform_key(request->key), request->value_bytes,
                                         clock_expiry(server, exptime), draft);
-    if (status != STORE_OK)
+    if (status != STORE_OK) {
         perform_lost(server, request);
+        watch_put(server, request, status);
+    }
     return status;
 }
 
@@ -90,7 +120,7 @@ static store_mode_t store_mode(put_mode_t mode)
     }
 }
 
-store_status_t perform_commit(const request_t *request, store_draft_t *draft, uint64_t *cas_p)
+store_status_t perform_commit(const server_t *server, const request_t *request, store_draft_t *draft, uint64_t *cas_p)
 {
     bool meta = request->kind == REQUEST_META_PUT;
     store_put_t put = {.mode = store_mode(request->mode),
@@ -98,7 +128,9 @@ store_status_t perform_commit(const request_t *request, store_draft_t *draft, ui
                        .compare = meta ? request->meta.compare.value : request->number,
                        .invalidate = meta && request->meta.stale,
                        .binary_key = meta && request->meta.binary};
-    return store_commit(draft, &put, cas_p);
+    store_status_t status = store_commit(draft, &put, cas_p);
+    watch_put(server, request, status);
+    return status;
 }
 
 /* ------------------------------------------------------------------------------------------ others */

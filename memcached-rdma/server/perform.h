@@ -23,7 +23,7 @@ store_status_t perform_begin(const server_t *server, const request_t *request, s
 /* A new value cannot be stored, for its size or for lack of memory: as in memcached the old one goes, so that it does not stand
  * for the new one, with set and with ms in each of its modes. */
 void perform_lost(const server_t *server, const request_t *request);
-store_status_t perform_commit(const request_t *request, store_draft_t *draft, uint64_t *cas_p);
+store_status_t perform_commit(const server_t *server, const request_t *request, store_draft_t *draft, uint64_t *cas_p);
 store_status_t perform_delete(const server_t *server, const request_t *request);
 store_status_t perform_delta(const server_t *server, const request_t *request, store_number_t *number);
 

@@ -14,6 +14,7 @@
 #include "proto/reply.h"
 #include "server/budget.h"
 #include "server/hold.h"
+#include "server/watch.h"
 #include "store/store.h"
 #include "vbn/vbn.h"
 
@@ -36,7 +37,7 @@ typedef struct settings {
     bool daemon, lock_memory, core_dumps;
     size_t memory_bytes;
     bool ascii; /* -B ascii: shown, and the same as auto */
-    bool evict, cas, flush_enabled, dump_enabled, shutdown_enabled, track_sizes;
+    bool evict, cas, flush_enabled, dump_enabled, watch_enabled, shutdown_enabled, track_sizes;
     size_t item_max;
     unsigned connections_max;
     unsigned threads, requests_per_event, backlog;
@@ -100,6 +101,8 @@ typedef struct worker {
     holds_t slow;                                        /* answers that clients do not take */
     native_t *native;                                    /* requests through the core; NULL: there are none */
     _Atomic uint64_t read_count, read_bytes, read_spare; /* read buffers; bytes of all, and of spare ones */
+    _Atomic bool events;                                 /* for watchers of this thread */
+    list_link_t watching;                                /* connections */
     _Atomic bool look;                                   /* at silent connections */
     _Atomic bool stop;
 } worker_t;
@@ -107,11 +110,12 @@ typedef struct worker {
 struct server {
     settings_t settings;
     store_t *store;
-    vbn_context_t *context;    /* NULL: memory is private */
-    uint64_t instance;         /* of this start; random */
-    bool messages;             /* clients may send requests through the core */
-    char no_messages[512];     /* else why not */
-    char key_path[512];        /* of the key that clients prove */
+    vbn_context_t *context; /* NULL: memory is private */
+    uint64_t instance;      /* of this start; random */
+    bool messages;          /* clients may send requests through the core */
+    char no_messages[512];  /* else why not */
+    char key_path[512];     /* of the key that clients prove */
+    watch_t *watch;
     struct login_users *users; /* who may log in; NULL: no login is needed */
     pthread_mutex_t users_lock;
     char login_path[512]; /* of the file of -Y */
@@ -187,6 +191,8 @@ void worker_stop(worker_t *worker);
 bool worker_give(worker_t *worker, int fd, uint64_t serial, const char *address, const char *listener);
 /* A second has passed: connections that have been silent for too long are closed. Any thread. */
 void worker_look(worker_t *worker);
+/* There are events for a watcher of this thread (share.c). Any thread. */
+void worker_tell(worker_t *worker);
 /* Bytes that clients of one thread may hold: its part of HELD_SHARE, at least two of the largest item (share.c). */
 uint64_t worker_share(const worker_t *worker);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * share.c - read buffers and bounds of memory, which the clients of a thread share. */
+ * share.c - read buffers and bounds of memory, which the clients of a thread share; its waking for events. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 
 #include "server/conn.h"
 
@@ -69,4 +70,10 @@ uint64_t worker_share(const worker_t *worker)
     uint64_t share = atomic_get_relaxed(&server->memory_limit) / HELD_SHARE / server->settings.threads;
     uint64_t least = 2 * (uint64_t)server->settings.item_max;
     return share > least ? share : least;
+}
+
+void worker_tell(worker_t *worker)
+{
+    if (!atomic_exchange_explicit(&worker->events, true, memory_order_acq_rel)) /* pairs with tell_watchers */
+        (void)eventfd_write(worker->wake, 1);
 }

@@ -114,6 +114,16 @@ static unsigned log2_of(uint64_t value)
     return bits;
 }
 
+static void show_watch(exec_t *exec)
+{
+    watch_t *watch = exec->server->watch;
+    stats_u64(exec->reply, "log_worker_dropped", 0);
+    stats_u64(exec->reply, "log_worker_written", atomic_get_relaxed(&watch->written));
+    stats_u64(exec->reply, "log_watcher_skipped", atomic_get_relaxed(&watch->skipped));
+    stats_u64(exec->reply, "log_watcher_sent", atomic_get_relaxed(&watch->sent));
+    stats_u64(exec->reply, "log_watchers", atomic_get_relaxed(&watch->count));
+}
+
 static void show_server(exec_t *exec, const store_stats_t *stats, const sums_t *sums)
 {
     static const char *const zeros[] = {"hash_is_expanding",
@@ -129,9 +139,7 @@ static void show_server(exec_t *exec, const store_stats_t *stats, const sums_t *
                                         "lru_crawler_starts",
                                         "lru_maintainer_juggles",
                                         NULL};
-    static const char *const logs[] = {
-        "log_worker_dropped", "log_worker_written",  "log_watcher_skipped",  "log_watcher_sent",
-        "log_watchers",       "unexpected_napi_ids", "round_robin_fallback", NULL};
+    static const char *const napi[] = {"unexpected_napi_ids", "round_robin_fallback", NULL};
     reply_t *reply = exec->reply;
     stats_u64(reply, "auth_cmds", sums->auth_cmds);
     stats_u64(reply, "auth_errors", sums->auth_errors);
@@ -149,7 +157,8 @@ static void show_server(exec_t *exec, const store_stats_t *stats, const sums_t *
     stats_u64(reply, "hash_bytes", stats->index_bytes);
     stats_zero(reply, zeros);
     stats_u64(reply, "malloc_fails", sums->oom);
-    stats_zero(reply, logs);
+    show_watch(exec);
+    stats_zero(reply, napi);
 }
 
 void stats_general(exec_t *exec)

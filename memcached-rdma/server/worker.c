@@ -49,6 +49,8 @@ static void take_fresh(worker_t *worker)
             return;
         conn_t *conn = container_of(link, conn_t, link);
         struct epoll_event event = {.events = EPOLLIN, .data.ptr = conn};
+        conn->events = EPOLLIN;
+        watch_conn(worker->server, conn->address, conn->fd, NULL);
         if (epoll_ctl(worker->epoll, EPOLL_CTL_ADD, conn->fd, &event) != 0)
             end_conn(worker, conn);
     }
@@ -71,6 +73,17 @@ static void handle(worker_t *worker, const struct epoll_event *event)
         end_conn(worker, conn);
 }
 
+static void tell_watchers(worker_t *worker)
+{
+    (void)atomic_exchange_explicit(&worker->events, false, memory_order_acq_rel); /* pairs with worker_tell */
+    for (list_link_t *link = worker->watching.next, *next; link != &worker->watching; link = next) {
+        next = link->next;
+        conn_t *conn = container_of(link, conn_t, watching);
+        if (!conn_tell(conn))
+            end_conn(worker, conn);
+    }
+}
+
 /* Closes connections whose client has neither sent nor taken anything for too long. Clients by messages are silent on their
  * sockets, and the core watches them. */
 static void end_silent(worker_t *worker)
@@ -80,11 +93,12 @@ static void end_silent(worker_t *worker)
     for (list_link_t *link = worker->conns.next, *next; link != &worker->conns; link = next) {
         conn_t *conn = container_of(link, conn_t, link);
         next = link->next;
-        if (conn->messages || now - atomic_get_relaxed(&conn->last_second) <= most)
+        if (conn->messages || conn->watcher != NULL || now - atomic_get_relaxed(&conn->last_second) <= most)
             continue;
         log_line(worker->server, 1, "client %s was silent for more than %u s (idle_timeout); closed", conn->address,
                  most);
         count(&worker->counters.idle_kicks, 1);
+        conn->end = "idle_timeout";
         end_conn(worker, conn);
     }
 }
@@ -120,6 +134,8 @@ static void run(worker_t *worker)
         for (int i = 0; i < ready; i++)
             handle(worker, &events[i]);
         resume(worker, &yielded);
+        if (atomic_get_relaxed(&worker->events))
+            tell_watchers(worker);
         if (atomic_get_relaxed(&worker->look))
             end_silent(worker);
         buffers_trim(worker, 1);
@@ -153,6 +169,7 @@ bool worker_start(server_t *server, unsigned number)
     list_init(&worker->fresh);
     list_init(&worker->conns);
     list_init(&worker->again);
+    list_init(&worker->watching);
     holds_init(&worker->drafts);
     holds_init(&worker->drafts_called);
     holds_init(&worker->slow);

@@ -18,14 +18,16 @@ TUNING = [b"lru_crawler " + words for words in (
     b"enable", b"disable", b"metadump all", b"crawl all", b"enable", b"crawl 1", b"crawl 1,3", b"crawl 0", b"crawl 300", b"crawl x",
     b"crawl", b"crawl hash", b"sleep 10", b"sleep x", b"sleep 2000000", b"sleep", b"tocrawl 5", b"tocrawl x", b"tocrawl",
     b"enable noreply", b"tocrawl 5 noreply", b"sleep x noreply")]
-TUNING += [b"lru " + words for words in (b"mode flat", b"mode segmented", b"mode x", b"mode", b"tune 10 25 0.1 2.0", b"tune 50 50 1 1",
-                                         b"tune 10 10 0 1", b"tune", b"tune x y z w", b"temp_ttl 60", b"temp_ttl -1", b"temp_ttl x",
-                                         b"temp_ttl", b"foo bar", b"tune 10 25 0.1 2.0 noreply", b"mode x noreply")]
+TUNING += [b"lru " + words for words in (
+    b"mode flat", b"mode segmented", b"mode x", b"mode", b"tune 10 25 0.1 2.0", b"tune 50 50 1 1", b"tune 10 10 0 1", b"tune",
+    b"tune x y z w", b"temp_ttl 60", b"temp_ttl -1", b"temp_ttl x", b"temp_ttl", b"foo bar", b"tune 10 25 0.1 2.0 noreply",
+    b"mode x noreply")]
 TUNING += [b"slabs " + words for words in (b"reassign 1 2", b"reassign -1 2", b"reassign 1 1", b"reassign 99 1", b"reassign x y",
                                            b"reassign", b"automove 0", b"automove 1", b"automove 2", b"automove 3", b"automove x",
                                            b"automove", b"foo bar", b"foo", b"automove 1 noreply", b"reassign 1 2 noreply")]
 TUNING += [b"lru", b"slabs", b"lru_crawler", b"refresh_certs", b"refresh_certs x", b"stats extstore"]
-TUNING += [b"stats cachedump" + words for words in (b"", b" 1", b" 64 0", b" 63 0", b" 0 0", b" x 0", b" 1 x", b" 1 -1", b" 40 0 x")]
+TUNING += [b"stats cachedump" + words for words in (b"", b" 1", b" 64 0", b" 63 0", b" 0 0", b" x 0", b" 1 x", b" 1 -1",
+                                                b" 40 0 x")]
 
 
 def normal(answer):

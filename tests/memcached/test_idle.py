@@ -34,7 +34,8 @@ class IdleTest(unittest.TestCase):
         server = self.server("-o", f"idle_timeout={TIMEOUT}")
         server.ask(b"set big 0 0 1000000\r\n" + b"x" * 1000000 + b"\r\n")
         reader = self.connected(server, b"get big\r\n" * 20)
-        silent = [self.connected(server, first) for first in (b"", b"mn\r\n", b"get a", b"set k 0 0 10\r\nab", b"mg a v\r\nms k 10\r\n")]
+        firsts = (b"", b"mn\r\n", b"get a", b"set k 0 0 10\r\nab", b"mg a v\r\nms k 10\r\n")
+        silent = [self.connected(server, first) for first in firsts]
         for connection in silent:
             self.closed(connection)
         shared.wait_for(lambda: server.stats()["idle_kicks"] == str(len(silent) + 1), "the end of all silent connections")
