@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ask.c - asking another rank of a window. A lost rank ends the question by win_check_alive, so nobody writes to it afterwards.
+ * ask.c - asking another rank of a window, which may be lost: win_check_alive ends the question, so nobody writes to it afterwards.
  */
 #include "win/ask.h"
 
 #include <string.h>
 
 #include "err/err.h"
+
+int win_check_alive(const mpi_win_t *win, int rank, const char *what)
+{
+    const rt_process_t *process = rt_process_at(rt_group_world(win->comm->ranks, rank));
+    if (process == NULL || !process->lost)
+        return MPI_SUCCESS;
+    win_answers_fail(win, rank);
+    return err_set(MPI_ERR_PROC_ABORTED, "%s: rank %d of the window is lost: its process or its connection has ended",
+                   what, rank);
+}
 
 static void answered(win_answer_t *answer, int error, const void *data, size_t length)
 {

@@ -64,9 +64,10 @@ int win_place_may_write(const win_call_t *call, const dt_data_t *data)
     MPI_Aint low;
     MPI_Aint high;
     if (call->target->read_only)
-        return err_set(MPI_ERR_ACCESS,
-                       "memory of rank %d is read-only: its process may not write to what it gave MPI_Win_create",
-                       call->rank);
+        return err_set(
+            MPI_ERR_ACCESS,
+            "memory of rank %d is read-only: MPI_Win_create got memory there that the process may not write to",
+            call->rank);
     return span_of(data->type, (MPI_Count)data->count, &low, &high) != 0 || data->bytes <= (size_t)(high - low)
                ? MPI_SUCCESS
                : err_set(MPI_ERR_RMA_CONFLICT,

@@ -42,16 +42,6 @@ void win_targets_free(mpi_win_t *win)
     win->pages = NULL;
 }
 
-int win_check_alive(const mpi_win_t *win, int rank, const char *what)
-{
-    const rt_process_t *process = rt_process_at(rt_group_world(win->comm->ranks, rank));
-    if (process == NULL || !process->lost)
-        return MPI_SUCCESS;
-    win_answers_fail(win, rank);
-    return err_set(MPI_ERR_PROC_ABORTED, "%s: rank %d of the window is lost: its process or its connection has ended",
-                   what, rank);
-}
-
 static int take_over(const mpi_win_t *win, int rank, win_target_t *target, const win_description_t *description)
 {
     vbn_peer_t *peer = rt_peer(rt_group_world(win->comm->ranks, rank)); /* R5 of rt.h */
