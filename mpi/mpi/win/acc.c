@@ -10,6 +10,7 @@
 #include "err/err.h"
 #include "mpi_impl.h"
 #include "win/apply.h"
+#include "win/direct.h"
 
 typedef struct sender {
     win_call_t *call;
@@ -113,6 +114,8 @@ static int accumulate(const win_buffer_t *from, const win_buffer_t *into, const 
     win_call_t *call;
     if (into == NULL && op == MPI_NO_OP)
         return err_set(MPI_ERR_OP, "op is MPI_NO_OP, which only calls that return the target's elements take");
+    if (request == NULL && win_direct_accumulate(win_of(win), op == MPI_NO_OP ? NULL : from, into, place, op))
+        return MPI_SUCCESS;
     const int rc = win_call_begin(win_of(win), place->rank, request, &call);
     if (call == NULL)
         return rc != MPI_SUCCESS || request == NULL ? rc : win_call_nothing(win_of(win), request);

@@ -144,13 +144,19 @@ static void store(const job_t *job, size_t i, const unsigned char *natural)
 static void expand(const job_t *job, const unsigned char *packed, unsigned char *natural)
 {
     const dt_data_t data = {.base = natural, .type = (dt_type_t *)(uintptr_t)job->basic, .count = 1};
-    dt_unpack(&data, 0, packed, job->basic->size);
+    if (job->basic->kind == DT_PAIR)
+        dt_unpack(&data, 0, packed, job->basic->size);
+    else
+        memcpy(natural, packed, bounded(job->basic->size));
 }
 
 static void shrink(const job_t *job, unsigned char *natural, unsigned char *packed)
 {
     const dt_data_t data = {.base = natural, .type = (dt_type_t *)(uintptr_t)job->basic, .count = 1};
-    dt_pack(&data, 0, packed, job->basic->size);
+    if (job->basic->kind == DT_PAIR)
+        dt_pack(&data, 0, packed, job->basic->size);
+    else
+        memcpy(packed, natural, bounded(job->basic->size));
 }
 
 static void apply_one(const job_t *job, size_t i, unsigned char *before)

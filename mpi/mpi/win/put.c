@@ -5,6 +5,7 @@
 #include "err/err.h"
 #include "mpi_impl.h"
 #include "win/acc.h"
+#include "win/direct.h"
 
 typedef struct mover {
     dt_sink_t sink;
@@ -79,6 +80,8 @@ static int make(win_call_t *call, const win_buffer_t *buffer, const win_place_t 
 static int begin(const win_buffer_t *buffer, const win_place_t *place, MPI_Win win, int writes, MPI_Request *request)
 {
     win_call_t *call;
+    if (request == NULL && win_direct_move(win_of(win), buffer, place, writes))
+        return MPI_SUCCESS;
     const int rc = win_call_begin(win_of(win), place->rank, request, &call);
     if (call == NULL)
         return rc != MPI_SUCCESS || request == NULL ? rc : win_call_nothing(win_of(win), request);

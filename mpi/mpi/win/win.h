@@ -11,8 +11,8 @@
  *    executor of such a call holds meanwhile: the origin where the memory is mapped, else the target. All other memory, and all
  *    memory of dynamic windows, is changed by the target's process only, for messages that it executes when it makes progress;
  *    while it computes, its keeper does (rt/keeper.h).
- * W5 A call of the program is one win_call_t until all its operations have ended. Counts of the target and of the window tell how
- *    many calls are under way.
+ * W5 A call of the program is one win_call_t until all its operations have ended, but for plain elements in mapped memory, which
+ *    direct.c reads and writes at once. Counts of the target and of the window tell how many calls are under way.
  * W6 A call that a target executes without an answer is complete at the target once a later question has been answered (flush.c).
  * Everything here happens inside the runtime, between rt_enter and rt_leave.
  */
