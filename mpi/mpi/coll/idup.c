@@ -9,6 +9,7 @@
 #include "comm/attr.h"
 #include "comm/topo.h"
 #include "err/err.h"
+#include "grp/watch.h"
 #include "mpi_impl.h"
 #include "p2p/p2p.h"
 
@@ -105,6 +106,7 @@ static int end(p2p_request_t *request)
 {
     idup_t *idup = request->state;
     if (!idup->is_ours) {
+        watch_unmade();
         (void)attr_delete_all(idup->made);
         comm_release(idup->made);
     }

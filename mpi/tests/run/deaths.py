@@ -141,7 +141,7 @@ def of_collectives():
 
 def of_windows():
     """Each synchronisation, and what makes windows and communicators: once inside and once unseen, the layouts in turns."""
-    makers = ("free", "dup", "split", "allocate")
+    makers = ("free", "dup", "idup", "split", "allocate")
     for place, call in enumerate(("fence", "start", "wait", "lock", "flush", *makers)):
         for turn, layout in enumerate(LAYOUTS):
             yield Case(f"death inside {call} of a window{layout}",

@@ -112,6 +112,16 @@ static int duplicate(void)
     return use_made(made, more);
 }
 
+static int start_duplicate(void)
+{
+    MPI_Comm more = MPI_COMM_NULL;
+    MPI_Request request;
+    int made = MPI_Comm_idup(MPI_COMM_WORLD, &more, &request);
+    if (made == MPI_SUCCESS)
+        made = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return use_made(made, more);
+}
+
 static int split(void)
 {
     MPI_Comm more = MPI_COMM_NULL;
@@ -122,9 +132,11 @@ static int split(void)
 static const struct {
     const char *name;
     int (*call)(void);
-} calls[] = {{"fence", fence},   {"start", start}, {"wait", wait_for_origin},
-             {"lock", lock},     {"flush", flush}, {"free", create_and_free},
-             {"dup", duplicate}, {"split", split}, {"allocate", allocate_and_free}};
+} calls[] = {{"fence", fence},          {"start", start},
+             {"wait", wait_for_origin}, {"lock", lock},
+             {"flush", flush},          {"free", create_and_free},
+             {"idup", start_duplicate}, {"dup", duplicate},
+             {"split", split},          {"allocate", allocate_and_free}};
 
 static void say(void)
 {
