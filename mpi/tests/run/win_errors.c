@@ -42,6 +42,13 @@ static int base(void)
     return MPI_Win_create(NULL, 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
 }
 
+/* The first page of a process is never mapped. */
+static int unmapped_base(void)
+{
+    MPI_Win win;
+    return MPI_Win_create((void *)64, 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+}
+
 static int size_class(void)
 {
     MPI_Win win;
@@ -165,6 +172,16 @@ static int info(void)
     return MPI_Win_set_info(created, (MPI_Info)(uintptr_t)created);
 }
 
+static int key(void)
+{
+    return MPI_Win_set_attr(created, MPI_KEYVAL_INVALID, NULL);
+}
+
+static int predefined_key(void)
+{
+    return MPI_Win_set_attr(created, MPI_WIN_SIZE, memory);
+}
+
 static const struct {
     const char *what;
     int class;
@@ -172,6 +189,7 @@ static const struct {
 } classes[] = {
     {"null window", MPI_ERR_WIN, win_class},
     {"base", MPI_ERR_BASE, base},
+    {"base that is not mapped", MPI_ERR_BASE, unmapped_base},
     {"size", MPI_ERR_SIZE, size_class},
     {"unit", MPI_ERR_DISP, unit},
     {"displacement", MPI_ERR_DISP, displacement},
@@ -192,6 +210,8 @@ static const struct {
     {"flavour of a query", MPI_ERR_RMA_FLAVOR, flavour_of_query},
     {"rank", MPI_ERR_RANK, rank_class},
     {"info", MPI_ERR_INFO, info},
+    {"key", MPI_ERR_KEYVAL, key},
+    {"predefined key", MPI_ERR_KEYVAL, predefined_key},
 };
 
 static void each_class(void)
