@@ -230,6 +230,18 @@ def computes_for_long(build):
     return []
 
 
+def many_seeds(build):
+    """2,000 seeds of the random tester of windows, with one thread of each rank and with three."""
+    ways = ((2, [], None), (3, [], None), (4, [], None), (3, [], TCP), (4, ["-fake-hosts", 2], None))
+    for first in range(1, 2001, 100):
+        ranks, fakes, environment = ways[first // 100 % len(ways)]
+        for program in ("win_random", "win_random_threads"):
+            status, out, err = launch(build, "-n", ranks, *fakes, build / "tests" / program, first, 100, environment=environment)
+            if status != 0:
+                return [f"{program} {first} 100, {ranks} ranks {fakes} {environment}: status {status}", out, err]
+    return []
+
+
 OWN = (terminated, options, labels, whole_lines, standard_input, bad_options, wrong_launcher, singleton, fatal, examples, bench,
        ends_quietly, hydra, no_lasting_files, settings, scarce_addresses, refused_memory)
 
@@ -247,6 +259,7 @@ def cases():
         for test in tests:
             yield Case(f"{group} {test.__name__}", test)
     yield Case("computes_for_long", computes_for_long, long=True)
+    yield Case("many_seeds of windows", many_seeds, long=True)
 
 
 if __name__ == "__main__":
