@@ -7,6 +7,8 @@
  *    stores. Such a request does not wait behind writers while readers have the lock: it may come from a rank whose other locks
  *    these writers wait for.
  * E3 Assertions only allow to do less, and nothing is left out for them but locks for MPI_MODE_NOCHECK.
+ * E4 A window is not locked and exposed by MPI_Win_post at the same time (12.5.3). Its rank sees both, and refuses the later one:
+ *    a post while it locks its own window, and any lock until MPI_Win_wait.
  */
 #ifndef VERBENA_MPI_WIN_EPOCH_H
 #define VERBENA_MPI_WIN_EPOCH_H
