@@ -126,10 +126,15 @@ static void flush(conn_t *conn)
     budget_t *budget = &conn->worker->budget;
     struct iovec iov[IOV_MOST];
     conn->blocked = false;
+    if (!wire_flush(&conn->wire)) {
+        conn->blocked = true;
+        hold_answers(conn);
+        return;
+    }
     while (conn->reply.pending > 0 && budget->sent < TURN_BYTES && conn->state != CONN_CLOSED) {
         struct msghdr message = {.msg_iov = iov};
         message.msg_iovlen = cut_iov(iov, reply_iov(&conn->reply, iov, IOV_MOST), TURN_BYTES - budget->sent);
-        ssize_t sent = sendmsg(conn->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t sent = wire_send(&conn->wire, conn->worker, conn->fd, &message);
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
@@ -145,6 +150,7 @@ static void flush(conn_t *conn)
         count(&conn->worker->counters.bytes_written, (uint64_t)sent);
         reply_sent(&conn->reply, (size_t)sent, exec_piece_done);
     }
+    conn->blocked = wire_keeps(&conn->wire);
     if (conn->reply.pending == 0)
         hold_set(&conn->worker->slow, &conn->slow_hold, 0);
 }
@@ -359,7 +365,7 @@ static ssize_t read_some(conn_t *conn)
         iov[message.msg_iovlen++] = (struct iovec){.iov_base = conn->in + conn->in_end,
                                                    .iov_len = conn->in_capacity - conn->in_end};
     do {
-        got = recvmsg(conn->fd, &message, MSG_DONTWAIT);
+        got = wire_receive(&conn->wire, conn->worker, conn->fd, &message);
     } while (got < 0 && errno == EINTR);
     if (got == 0 && conn->watcher != NULL)
         conn->deaf = true; /* a client such as `nc -N` says that it sends nothing more, and reads */
@@ -407,14 +413,15 @@ static bool end_turn(conn_t *conn, bool more)
     if (conn->in != NULL && conn->in_at == conn->in_end)
         drop_input(conn);
     sum_value(conn);
-    if (conn->state == CONN_ENDING && conn->reply.pending == 0)
+    if (conn->state == CONN_ENDING && conn->reply.pending == 0 && !conn->blocked)
         conn->state = CONN_CLOSED;
     leave_reply(conn);
     if (conn->state != CONN_CLOSED)
         want(conn, conn->blocked);
     if (conn->state == CONN_CLOSED)
         return false;
-    if (!conn->blocked && (more || conn->reply.pending > 0)) {
+    conn->more = more;
+    if (!conn->blocked && (more || conn->reply.pending > 0 || wire_has_more(&conn->wire))) {
         count(&counters->conn_yields, 1);
         list_append(&worker->again, &conn->again);
     }
@@ -439,7 +446,7 @@ static bool turn(conn_t *conn, bool reads)
     bool more = false;
     begin_turn(conn);
     flush(conn);
-    if (conn->reply.pending == 0 && conn->state != CONN_CLOSED && (!reads || read_some(conn) > 0)) {
+    if (conn->reply.pending == 0 && !conn->blocked && conn->state != CONN_CLOSED && (!reads || read_some(conn) > 0)) {
         take_reply(conn);
         more = run_input(conn);
         flush(conn);
@@ -464,7 +471,7 @@ bool conn_ready(conn_t *conn, uint32_t events)
 
 bool conn_resume(conn_t *conn)
 {
-    return conn->state != CONN_CLOSED && turn(conn, false);
+    return conn->state != CONN_CLOSED && turn(conn, !conn->more && wire_has_more(&conn->wire));
 }
 
 void conn_close(conn_t *conn)
@@ -480,6 +487,7 @@ void conn_close(conn_t *conn)
     reply_free(&conn->reply);
     drop_input(conn);
     free(conn->line);
+    wire_close(&conn->wire);
     (void)close(conn->fd);
     free(conn);
 }

@@ -7,6 +7,7 @@
 #define MC_SERVER_CONN_H
 
 #include "server/exec.h"
+#include "server/wire.h"
 
 #define CONN_BUFFER (16u << 10) /* bytes of a read buffer; only long lists of keys and cut-off lines need more */
 #define ADDRESS_BYTES 128
@@ -30,6 +31,9 @@ typedef struct conn {
     uint8_t state;   /* conn_state_t */
     uint32_t events; /* of the epoll set */
     bool writing;    /* the epoll set asks for EPOLLOUT, and nothing is read */
+    wire_t wire;
+    bool tls;
+    bool more; /* the last turn left commands in the buffer that could run at once */
     bool logged_in;
     bool messages; /* the client was told how to come by messages */
     bool blocked;  /* answers wait to be sent; commands in the buffer wait for them */

@@ -7,6 +7,7 @@
 #include "proto/text.h"
 #include "server/native.h"
 #include "server/perform.h"
+#include "server/tls.h"
 
 #define MEMORY_LEAST_MB 8u
 
@@ -188,6 +189,15 @@ static void exec_shutdown(exec_t *exec, const request_t *request)
     (void)eventfd_write(server->stop, 1);
 }
 
+static void exec_certificates(exec_t *exec)
+{
+    char error[TLS_ERROR];
+    if (exec->server->tls == NULL)
+        reply_line(exec->reply, "Error TLS not enabled");
+    else
+        reply_line(exec->reply, tls_refresh(exec->server, error) ? "OK" : error);
+}
+
 static void exec_absent(exec_t *exec, const request_t *request)
 {
     reply_string(exec->reply, "CLIENT_ERROR "); /* not SERVER_ERROR, at which clients leave a server for a while */
@@ -229,7 +239,7 @@ bool exec_request(exec_t *exec, request_t *request)
     case REQUEST_CRAWLER: return exec_crawler(exec, request);
     case REQUEST_LRU: exec_lru(exec, request); break;
     case REQUEST_SLABS: exec_slabs(exec, request); break;
-    case REQUEST_CERTIFICATES: reply_line(exec->reply, "Error TLS not enabled"); break;
+    case REQUEST_CERTIFICATES: exec_certificates(exec); break;
     case REQUEST_HELLO: native_hello(exec, request); break;
     case REQUEST_QUIT: exec->close = true; break;
     default: exec_absent(exec, request);

@@ -15,7 +15,8 @@
 static void tick(server_t *server)
 {
     store_tick(server->store);
-    for (unsigned i = 0; server->settings.idle_s > 0 && i < server->worker_count; i++)
+    bool look = server->settings.idle_s > 0 || server->settings.tls;
+    for (unsigned i = 0; look && i < server->worker_count; i++)
         worker_look(&server->workers[i]);
 }
 

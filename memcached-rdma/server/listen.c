@@ -26,13 +26,14 @@
 #define STOP UINT32_MAX
 #define SIGNALS (UINT32_MAX - 1)
 
-static bool add_listener(server_t *server, int fd, const char *name)
+static bool add_listener(server_t *server, int fd, const char *name, bool plain)
 {
     if (server->listener_count == LISTENERS_MAX) {
         log_line(server, 0, "more than %u listening sockets: give fewer -l", LISTENERS_MAX);
         return false;
     }
     server->listeners[server->listener_count] = fd;
+    server->listener_plain[server->listener_count] = plain;
     server->listener_names[server->listener_count++] = strdup(name);
     return true;
 }
@@ -96,7 +97,7 @@ static int open_any(const server_t *server, const struct addrinfo *info)
     return open_tcp(info, (int)server->settings.backlog);
 }
 
-static bool listen_at(server_t *server, const char *host, const char *port)
+static bool listen_at(server_t *server, const char *host, const char *port, bool plain)
 {
     bool any = server->any_port && strcmp(port, "0") == 0;
     struct addrinfo hints = {.ai_flags = AI_PASSIVE, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
@@ -120,7 +121,7 @@ static bool listen_at(server_t *server, const char *host, const char *port)
         (void)getsockname(fd, (struct sockaddr *)&address, &length);
         set_port(server, &address);
         name_of(&address, NULL, name, sizeof(name));
-        if (!add_listener(server, fd, name))
+        if (!add_listener(server, fd, name, plain))
             break;
         opened++;
     }
@@ -131,12 +132,12 @@ static bool listen_at(server_t *server, const char *host, const char *port)
     return opened > 0;
 }
 
-static bool listen_on(server_t *server, const char *where)
+static bool listen_on(server_t *server, const char *where, bool plain)
 {
     char host[LISTEN_HOST], port[LISTEN_PORT];
     (void)snprintf(port, sizeof(port), "%d", server->any_port ? 0 : server->settings.port);
     listen_split(where, host, port);
-    return listen_at(server, host, port);
+    return listen_at(server, host, port, plain);
 }
 
 static bool listen_unix(server_t *server, const char *path)
@@ -163,7 +164,7 @@ static bool listen_unix(server_t *server, const char *path)
         return false;
     }
     (void)snprintf(name, sizeof(name), "unix:%s", path);
-    return add_listener(server, fd, name);
+    return add_listener(server, fd, name, true);
 }
 
 /* As memcached: whoever starts a server on any free port finds the file whole, or not at all. */
@@ -195,11 +196,11 @@ static bool open_all(server_t *server)
         return false;
     }
     for (unsigned i = 0; i < settings->listen_count; i++)
-        if (!listen_on(server, settings->listen[i]))
+        if (!listen_on(server, settings->listen[i], settings->listen_plain[i]))
             return false;
     char port[16];
     (void)snprintf(port, sizeof(port), "%d", server->any_port ? 0 : settings->port);
-    return settings->listen_count > 0 || listen_at(server, NULL, port);
+    return settings->listen_count > 0 || listen_at(server, NULL, port, false);
 }
 
 bool listen_open(server_t *server)
@@ -244,7 +245,7 @@ static void accept_one(server_t *server, int fd, const struct sockaddr_storage *
     (void)atomic_fetch_add_explicit(&server->connections, 1, memory_order_relaxed);
     uint64_t serial = 1 + atomic_fetch_add_explicit(&server->connections_total, 1, memory_order_relaxed);
     worker_t *worker = &server->workers[(*next)++ % server->worker_count];
-    if (worker_give(worker, fd, serial, name, server->listener_names[listener]))
+    if (worker_give(worker, fd, serial, name, listener))
         return;
     (void)atomic_fetch_sub_explicit(&server->connections, 1, memory_order_relaxed);
     refuse(server, fd);

@@ -24,7 +24,8 @@ static inline bool login_is_needed(const server_t *server)
 /* Messages stay open: -o verbena_key names the key that clients by messages prove in place of a login. */
 static inline bool login_lets_messages(const server_t *server)
 {
-    return !login_is_needed(server) || server->settings.key_file != NULL;
+    bool guarded = login_is_needed(server) || server->settings.tls;
+    return !guarded || server->settings.key_file != NULL;
 }
 
 #endif

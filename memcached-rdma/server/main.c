@@ -16,6 +16,7 @@
 #include "server/login.h"
 #include "server/options.h"
 #include "server/server.h"
+#include "server/tls.h"
 
 #define OTHER_DESCRIPTORS 192u /* besides those of clients and threads */
 #define THREAD_DESCRIPTORS 16u
@@ -223,6 +224,7 @@ static bool run(server_t *server)
     memory_close(server);
     listen_close(server);
     login_close(server);
+    tls_close(server);
     (void)close(server->stop);
     return served;
 }
@@ -238,7 +240,8 @@ int main(int argc, char **argv)
     atomic_set_relaxed(&server.verbosity, settings->verbosity);
     atomic_set_relaxed(&server.sizes_enabled, settings->track_sizes);
     atomic_set_relaxed(&server.memory_limit, settings->memory_bytes);
-    if (!login_open(&server) || !set_limits(settings) || !drop_root(settings) || !lock_memory(settings))
+    if (!login_open(&server) || !tls_open(&server) || !set_limits(settings) || !drop_root(settings) ||
+        !lock_memory(settings))
         return 71;
     if (settings->daemon && (!become_daemon(&server) || !lock_memory(settings)))
         return 71;

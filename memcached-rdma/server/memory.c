@@ -157,9 +157,9 @@ static bool find_key(server_t *server, uint8_t key[VBN_JOB_KEY_BYTES])
     const key_server_t place = {.port = settings->port, .socket_path = settings->socket_path};
     char *path = server->key_path, *error = server->no_messages;
     if (!login_lets_messages(server)) {
-        (void)snprintf(
-            error, sizeof(server->no_messages), "%s",
-            "-Y asks for a login, which messages do not have; -o verbena_key=FILE lets clients with that key in");
+        (void)snprintf(error, sizeof(server->no_messages), "%s; -o verbena_key=FILE lets clients with that key in",
+                       settings->login_file != NULL ? "-Y asks for a login, which messages do not have"
+                                                    : "-Z protects sockets, and messages do not use TLS");
         return false;
     }
     _Static_assert(sizeof(server->no_messages) >= KEY_FILE_ERROR, "an error about a key fits");

@@ -144,10 +144,11 @@ static bool take_listen(settings_t *settings, char *list)
 {
     char *rest = NULL;
     for (char *word = strtok_r(list, ";,", &rest); word != NULL; word = strtok_r(NULL, ";,", &rest)) {
-        if (strncmp(word, "notls:", 6) == 0)
-            word += 6;
+        bool plain = strncmp(word, "notls:", 6) == 0;
+        word += plain ? 6 : 0;
         if (settings->listen_count == LISTENERS_MAX)
             return wrong("-l", word, "too many addresses");
+        settings->listen_plain[settings->listen_count] = plain;
         settings->listen[settings->listen_count++] = word;
     }
     return true;
@@ -280,9 +281,9 @@ static bool check(const settings_t *settings)
 {
     if (settings->item_max > settings->memory_bytes / 2)
         return wrong("-I", "too large", "an item may take half of the memory: raise -m");
-    if (settings->no_auth && settings->login_file != NULL)
+    if (settings->no_auth && (settings->login_file != NULL || settings->tls))
         return wrong("-o", "verbena_auth=none",
-                     "-Y asks for a login, which messages do not have; leave one of them out");
+                     "messages have neither the login of -Y nor the TLS of -Z; leave one of them out");
     if (settings->no_auth && settings->onesided == ONESIDED_ON)
         return wrong("-o", "verbena_onesided=on",
                      "with verbena_auth=none everybody could read all items; leave one of them out");

@@ -12,6 +12,7 @@
 #define NEAR 3u /* letters to change */
 #define LEASE_LEAST_MS 100u
 #define LEASE_MOST_MS 60000u
+#define TLS_WRITE_MOST_KB 1024u
 #define IDLE_MOST_S 2147483647u
 #define READ_BUFFERS_MOST_MB 1048576u
 
@@ -65,27 +66,77 @@ static bool take_core(settings_t *settings, const char *value)
     return memory_check_settings(value) || wrong_value("verbena_core", value, vbn_error_text());
 }
 
-static bool take_number(const char *word, const char *value, unsigned long most, unsigned *number_p)
+static bool take_number(const char *word, const char *value, unsigned long least, unsigned long most,
+                        unsigned *number_p)
 {
     char *end, cure[64];
     errno = 0;
     unsigned long number = strtoul(value, &end, 10);
-    if (isdigit((unsigned char)*value) && *end == '\0' && errno == 0 && number <= most) {
+    if (isdigit((unsigned char)*value) && *end == '\0' && errno == 0 && number >= least && number <= most) {
         *number_p = (unsigned)number;
         return true;
     }
-    (void)snprintf(cure, sizeof(cure), "give a number from 0 to %lu", most);
+    (void)snprintf(cure, sizeof(cure), "give a number from %lu to %lu", least, most);
     return wrong_value(word, value, cure);
 }
 
 static bool take_idle(settings_t *settings, const char *value)
 {
-    return take_number("idle_timeout", value, IDLE_MOST_S, &settings->idle_s);
+    return take_number("idle_timeout", value, 0, IDLE_MOST_S, &settings->idle_s);
 }
 
 static bool take_read_buffers(settings_t *settings, const char *value)
 {
-    return take_number("read_buf_mem_limit", value, READ_BUFFERS_MOST_MB, &settings->read_buffers_mb);
+    return take_number("read_buf_mem_limit", value, 0, READ_BUFFERS_MOST_MB, &settings->read_buffers_mb);
+}
+
+#define TAKE_TEXT(name, member)                                                                                        \
+    static bool name(settings_t *settings, const char *value)                                                          \
+    {                                                                                                                  \
+        settings->member = value;                                                                                      \
+        return true;                                                                                                   \
+    }
+TAKE_TEXT(take_tls_chain, tls_chain)
+TAKE_TEXT(take_tls_key, tls_key)
+TAKE_TEXT(take_tls_ca, tls_ca)
+TAKE_TEXT(take_tls_ciphers, tls_ciphers)
+#undef TAKE_TEXT
+
+static bool take_tls_key_format(settings_t *settings, const char *value)
+{
+    return take_number("ssl_keyformat", value, 1, 2, &settings->tls_key_format);
+}
+
+static bool take_tls_verify(settings_t *settings, const char *value)
+{
+    return take_number("ssl_verify_mode", value, 0, 3, &settings->tls_verify);
+}
+
+static bool take_tls_write(settings_t *settings, const char *value)
+{
+    return take_number("ssl_wbuf_size", value, 1, TLS_WRITE_MOST_KB, &settings->tls_write_kb);
+}
+
+static bool take_tls_sessions(settings_t *settings, const char *value)
+{
+    (void)value;
+    settings->tls_sessions = true;
+    return true;
+}
+
+static bool take_tls_kernel(settings_t *settings, const char *value)
+{
+    (void)value;
+    settings->tls_kernel = true;
+    return true;
+}
+
+static bool take_tls_version(settings_t *settings, const char *value)
+{
+    bool right = strncmp(value, "tlsv1.", 6) == 0 && value[6] >= '0' && value[6] <= '3' && value[7] == '\0';
+    if (right)
+        settings->tls_version = (unsigned)(value[6] - '0');
+    return right || wrong_value("ssl_min_version", value, "give tlsv1.0, tlsv1.1, tlsv1.2 or tlsv1.3");
 }
 
 static bool take_lease(settings_t *settings, const char *value)

@@ -30,6 +30,7 @@ typedef enum onesided { ONESIDED_USER, ONESIDED_ON, ONESIDED_OFF } onesided_t;
 typedef struct settings {
     int port; /* 0: no TCP; -1: any free one */
     const char *listen[LISTENERS_MAX];
+    bool listen_plain[LISTENERS_MAX]; /* notls: */
     unsigned listen_count;
     const char *socket_path; /* NULL: no Unix socket */
     unsigned socket_mask;
@@ -42,8 +43,12 @@ typedef struct settings {
     unsigned connections_max;
     unsigned threads, requests_per_event, backlog;
     int verbosity;
-    double growth_factor;     /* accepted, no effect */
-    unsigned chunk_bytes;     /* accepted, no effect */
+    double growth_factor;                                   /* accepted, no effect */
+    unsigned chunk_bytes;                                   /* accepted, no effect */
+    bool tls;                                               /* -Z, and the words ssl_* */
+    const char *tls_chain, *tls_key, *tls_ca, *tls_ciphers; /* NULL: not given */
+    unsigned tls_key_format, tls_verify, tls_version, tls_write_kb;
+    bool tls_sessions, tls_kernel;
     const char *login_file;   /* -Y; NULL: no login */
     const char *key_file;     /* verbena_key; NULL: the default one */
     bool no_auth;             /* verbena_auth=none */
@@ -59,7 +64,8 @@ typedef struct settings {
 #define WORKER_COUNTERS(X)                                                                                             \
     X(bytes_read) X(bytes_written) X(cmd_meta) X(cmd_flush) X(conn_yields) X(conns) X(oom) X(hellos) X(messages)       \
     X(messages_bad) X(clients_shm) X(clients_tcp) X(clients_rdma) X(leases_ended) X(readers) X(drafts_lost) X(slow_closed)    \
-    X(auth_cmds) X(auth_errors) X(idle_kicks) X(read_buf_oom)
+    X(auth_cmds) X(auth_errors) X(idle_kicks) X(read_buf_oom)    \
+    X(ssl_new_sessions) X(ssl_handshake_errors)
 /* clang-format on */
 /* The most of it in one turn of a connection (budget.h), and of a core worker (native.h). */
 #define WORKER_PEAKS(X) X(turn_commands) X(turn_taken) X(turn_sent) X(turn_messages)
@@ -96,6 +102,7 @@ typedef struct worker {
     unsigned number;
     worker_counters_t counters;
     char *buffers;                                       /* spare read buffers, linked by their first word */
+    char *tls_buffer;                                    /* what a record is gathered in; NULL: none was yet */
     reply_t reply;                                       /* a spare one, for the next connection that answers */
     holds_t drafts, drafts_called;                       /* values on their way: by sockets, by messages */
     holds_t slow;                                        /* answers that clients do not take */
@@ -116,6 +123,7 @@ struct server {
     char no_messages[512];  /* else why not */
     char key_path[512];     /* of the key that clients prove */
     watch_t *watch;
+    struct tls *tls;           /* NULL: no TLS */
     struct login_users *users; /* who may log in; NULL: no login is needed */
     pthread_mutex_t users_lock;
     char login_path[512]; /* of the file of -Y */
@@ -127,6 +135,7 @@ struct server {
     _Atomic unsigned workers_open; /* that have tried to open the core */
     bool any_port;                 /* -p -1 */
     int listeners[LISTENERS_MAX];
+    bool listener_plain[LISTENERS_MAX];  /* without TLS also with -Z */
     char *listener_names[LISTENERS_MAX]; /* as stats conns shows them */
     unsigned listener_count;
     int stop; /* eventfd: the server ends */
@@ -188,7 +197,7 @@ bool worker_start(server_t *server, unsigned number);
 void worker_stop(worker_t *worker);
 /* Hands an accepted socket, with its number of all connections, to a worker; false: no memory, the socket is the caller's. The
  * thread that accepts. */
-bool worker_give(worker_t *worker, int fd, uint64_t serial, const char *address, const char *listener);
+bool worker_give(worker_t *worker, int fd, uint64_t serial, const char *address, unsigned listener);
 /* A second has passed: connections that have been silent for too long are closed. Any thread. */
 void worker_look(worker_t *worker);
 /* There are events for a watcher of this thread (share.c). Any thread. */

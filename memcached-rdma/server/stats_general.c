@@ -7,6 +7,7 @@
 
 #include "server/native.h"
 #include "server/stats.h"
+#include "server/tls.h"
 
 typedef struct sums {
 #define SUM(name) uint64_t name;
@@ -158,6 +159,12 @@ static void show_server(exec_t *exec, const store_stats_t *stats, const sums_t *
     stats_zero(reply, zeros);
     stats_u64(reply, "malloc_fails", sums->oom);
     show_watch(exec);
+    if (exec->server->tls != NULL) { /* as memcached */
+        if (exec->server->settings.tls_sessions)
+            stats_u64(reply, "ssl_new_sessions", sums->ssl_new_sessions);
+        stats_u64(reply, "ssl_handshake_errors", sums->ssl_handshake_errors);
+        stats_u64(reply, "time_since_server_cert_refresh", tls_age(exec->server));
+    }
     stats_zero(reply, napi);
 }
 
@@ -274,6 +281,21 @@ static void show_fixed(reply_t *reply, const fixed_t *fixed, size_t count)
         stats_text(reply, fixed[i].name, fixed[i].value);
 }
 
+static void show_tls(reply_t *reply, const settings_t *s)
+{
+    stats_text(reply, "ssl_enabled", s->tls ? "yes" : "no");
+    stats_text(reply, "ssl_chain_cert", s->tls_chain == NULL ? "(null)" : s->tls_chain);
+    stats_text(reply, "ssl_key", s->tls_key == NULL ? "(null)" : s->tls_key);
+    stats_u64(reply, "ssl_verify_mode", s->tls_verify);
+    stats_u64(reply, "ssl_keyformat", s->tls_key_format);
+    stats_text(reply, "ssl_ciphers", s->tls_ciphers == NULL ? "NULL" : s->tls_ciphers);
+    stats_text(reply, "ssl_ca_cert", s->tls_ca == NULL ? "NULL" : s->tls_ca);
+    stats_u64(reply, "ssl_wbuf_size", (uint64_t)s->tls_write_kb << 10);
+    stats_text(reply, "ssl_session_cache", s->tls_sessions ? "yes" : "no");
+    stats_text(reply, "ssl_kernel_tls", s->tls_kernel ? "yes" : "no");
+    reply_format(reply, "STAT ssl_min_version tlsv1.%u\r\n", s->tls_version);
+}
+
 void stats_settings(exec_t *exec)
 {
     /* clang-format off */
@@ -291,9 +313,8 @@ void stats_settings(exec_t *exec)
         {"inline_ascii_response", "no"}, {"ext_item_size", "512"}, {"ext_item_age", "4294967295"}, {"ext_low_ttl", "0"},
         {"ext_recache_rate", "2000"}, {"ext_wbuf_size", "4194304"}, {"ext_compact_under", "0"}, {"ext_drop_under", "0"},
         {"ext_max_sleep", "1000000"}, {"ext_max_frag", "0.80"}, {"slab_automove_freeratio", "0.010"},
-        {"ext_drop_unread", "no"}, {"ssl_enabled", "no"}, {"ssl_chain_cert", "(null)"}, {"ssl_key", "(null)"},
-        {"ssl_verify_mode", "0"}, {"ssl_keyformat", "1"}, {"ssl_ciphers", "NULL"}, {"ssl_ca_cert", "NULL"},
-        {"ssl_wbuf_size", "16384"}, {"ssl_session_cache", "no"}, {"ssl_kernel_tls", "no"}, {"ssl_min_version", "tlsv1.2"},
+        {"ext_drop_unread", "no"},};
+    static const fixed_t last[] = {
         {"num_napi_ids", "(null)"}, {"memory_file", "(null)"}};
     /* clang-format on */
     const settings_t *settings = &exec->server->settings;
@@ -309,4 +330,6 @@ void stats_settings(exec_t *exec)
     stats_u64(exec->reply, "read_buf_mem_limit", (uint64_t)settings->read_buffers_mb << 20);
     stats_text(exec->reply, "track_sizes", atomic_get_relaxed(&exec->server->sizes_enabled) ? "yes" : "no");
     show_fixed(exec->reply, rest, sizeof(rest) / sizeof(rest[0]));
+    show_tls(exec->reply, settings);
+    show_fixed(exec->reply, last, sizeof(last) / sizeof(last[0]));
 }

@@ -11,14 +11,17 @@
 #include "server/native.h"
 
 #define EVENTS_MOST 64
+#define HANDSHAKE_S 30u /* for a handshake of TLS, also without idle_timeout */
 
 /* ------------------------------------------------------------------------------------ connections */
 
-bool worker_give(worker_t *worker, int fd, uint64_t serial, const char *address, const char *listener)
+bool worker_give(worker_t *worker, int fd, uint64_t serial, const char *address, unsigned listener)
 {
-    conn_t *conn = conn_open(worker, fd, serial, address, listener);
+    const server_t *server = worker->server;
+    conn_t *conn = conn_open(worker, fd, serial, address, server->listener_names[listener]);
     if (conn == NULL)
         return false;
+    conn->tls = server->settings.tls && !server->listener_plain[listener];
     pthread_mutex_lock(&worker->lock);
     list_append(&worker->fresh, &conn->link);
     pthread_mutex_unlock(&worker->lock);
@@ -51,7 +54,8 @@ static void take_fresh(worker_t *worker)
         struct epoll_event event = {.events = EPOLLIN, .data.ptr = conn};
         conn->events = EPOLLIN;
         watch_conn(worker->server, conn->address, conn->fd, NULL);
-        if (epoll_ctl(worker->epoll, EPOLL_CTL_ADD, conn->fd, &event) != 0)
+        if ((conn->tls && !wire_open(&conn->wire, worker, conn->fd)) ||
+            epoll_ctl(worker->epoll, EPOLL_CTL_ADD, conn->fd, &event) != 0)
             end_conn(worker, conn);
     }
 }
@@ -84,19 +88,28 @@ static void tell_watchers(worker_t *worker)
     }
 }
 
+/* Seconds for which a connection may be silent; 0: for ever. */
+static uint32_t silence_most(const conn_t *conn)
+{
+    uint32_t idle = conn->worker->server->settings.idle_s;
+    bool shaking = conn->tls && !conn->wire.shaken;
+    return shaking && (idle == 0 || idle > HANDSHAKE_S) ? HANDSHAKE_S : idle;
+}
+
 /* Closes connections whose client has neither sent nor taken anything for too long. Clients by messages are silent on their
  * sockets, and the core watches them. */
 static void end_silent(worker_t *worker)
 {
-    uint32_t now = store_now(worker->server->store), most = worker->server->settings.idle_s;
+    uint32_t now = store_now(worker->server->store);
     atomic_set_relaxed(&worker->look, false);
     for (list_link_t *link = worker->conns.next, *next; link != &worker->conns; link = next) {
         conn_t *conn = container_of(link, conn_t, link);
+        uint32_t most = silence_most(conn);
         next = link->next;
-        if (conn->messages || conn->watcher != NULL || now - atomic_get_relaxed(&conn->last_second) <= most)
+        if (most == 0 || conn->messages || conn->watcher != NULL ||
+            now - atomic_get_relaxed(&conn->last_second) <= most)
             continue;
-        log_line(worker->server, 1, "client %s was silent for more than %u s (idle_timeout); closed", conn->address,
-                 most);
+        log_line(worker->server, 1, "client %s was silent for more than %u s; closed", conn->address, most);
         count(&worker->counters.idle_kicks, 1);
         conn->end = "idle_timeout";
         end_conn(worker, conn);
@@ -158,6 +171,7 @@ static void *main_of(void *arg)
         end_conn(worker, container_of(worker->conns.next, conn_t, link));
     buffers_trim(worker, 0);
     reply_free(&worker->reply);
+    free(worker->tls_buffer);
     return NULL;
 }
 

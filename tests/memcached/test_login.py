@@ -140,7 +140,7 @@ class LoginTest(unittest.TestCase):
         result = subprocess.run([PROGRAM, "-Y", self.file, "-o", "verbena_auth=none"], capture_output=True, text=True, timeout=60,
                                 check=False)
         self.assertEqual(result.returncode, 64)
-        self.assertIn("-Y asks for a login", result.stderr)
+        self.assertIn("messages have neither the login of -Y", result.stderr)
 
     def test_a_daemon_reads_a_file_that_was_named_from_its_folder(self):
         port = shared.HeldPort()
