@@ -6,8 +6,9 @@
 
 #define WALK_PLACE_BITS 48u /* more than the index has bits for buckets */
 
-static void count_get(shard_t *shard, const store_get_t *how, bool hit)
+static void count_get(shard_t *shard, const store_get_t *how, const extent_t *extent)
 {
+    bool hit = extent != NULL;
     store_counters_t *counters = &shard->counters;
     if (how->uncounted)
         return;
@@ -18,6 +19,10 @@ static void count_get(shard_t *shard, const store_get_t *how, bool hit)
     counters->cmd_get += !touch;
     counters->get_hits += !touch && hit;
     counters->get_misses += !touch && !hit;
+    if (!hit)
+        return;
+    shard->ttl[extent->ttl].get_hits += !touch;
+    shard->ttl[extent->ttl].touch_hits += touch;
 }
 
 /* Creates the empty item that a miss was asked to leave. */
@@ -86,7 +91,7 @@ store_status_t store_get(store_t *store, store_key_t key, const store_get_t *how
         found = vivify(shard, hash, key, how);
         created = found.slot != NULL;
     }
-    count_get(shard, how, found.slot != NULL);
+    count_get(shard, how, found.slot != NULL ? found.extent : NULL);
     if (found.slot != NULL)
         visit_item(shard, hash, &found, how, created, visit, arg);
     else if (how->vivify)

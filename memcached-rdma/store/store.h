@@ -222,9 +222,11 @@ typedef struct store_counters {
     STORE_COUNTERS(STORE_FIELD)
 } store_counters_t;
 
-/* What went by reason, of the items of one TTL bucket. */
+/* What went by reason, and commands that found or stored an item, of the items of one TTL bucket. */
 #define STORE_TTL_COUNTERS(X)                                                                                          \
-    X(evicted) X(evicted_nonzero) X(evicted_unfetched) X(reclaimed) X(expired_unfetched) X(outofmemory)
+    X(evicted)                                                                                                         \
+    X(evicted_nonzero) X(evicted_unfetched) X(reclaimed) X(expired_unfetched) X(outofmemory) X(get_hits) X(cmd_set)    \
+        X(delete_hits) X(incr_hits) X(decr_hits) X(cas_hits) X(cas_badval) X(touch_hits)
 
 typedef struct store_ttl_stats {
     uint64_t items, bytes; /* live */

@@ -105,14 +105,17 @@ static store_status_t compare(shard_t *shard, const store_put_t *put, const foun
         counters->cas_misses++;
         return STORE_NOT_FOUND;
     }
+    store_ttl_stats_t *ttl = &shard->ttl[found->extent->ttl];
     *stale_p = put->invalidate && put->compare != 0 && put->compare < found->item->cas;
     if (put->compare == found->item->cas) {
         counters->cas_hits++;
+        ttl->cas_hits++;
         return STORE_OK;
     }
     if (*stale_p)
         return STORE_OK;
     counters->cas_badval++;
+    ttl->cas_badval++;
     return STORE_EXISTS;
 }
 
@@ -153,6 +156,7 @@ store_status_t store_commit(store_draft_t *draft, const store_put_t *put, uint64
         store_sum(draft, draft->value_bytes);
     pthread_mutex_lock(&shard->lock);
     shard->counters.cmd_set++;
+    shard->ttl[draft->pin.extent->ttl].cmd_set++;
     found_t found = find(shard, draft->hash, item);
     store_status_t status = permitted(shard, put, &found, &stale);
     uint64_t cas = status == STORE_OK ? shard_cas(shard) : 0;
@@ -185,6 +189,7 @@ static store_status_t delete_found(shard_t *shard, uint64_t hash, found_t *found
         return STORE_EXISTS;
     }
     if (!how->stale) {
+        shard->ttl[found->extent->ttl].delete_hits++;
         shard_unlink(shard, found->slot, item, found->extent);
         counters->delete_hits++;
         return STORE_OK;
@@ -287,6 +292,8 @@ static store_status_t delta_found(shard_t *shard, uint64_t hash, store_key_t key
         number->value = value + how->delta;
     number->expiry = how->touch ? how->expiry : atomic_get_relaxed(&found->item->expiry);
     count_delta(shard, how->decrement, true);
+    shard->ttl[found->extent->ttl].incr_hits += !how->decrement;
+    shard->ttl[found->extent->ttl].decr_hits += how->decrement;
     return write_number(shard, hash, key, found, false, number);
 }
 
