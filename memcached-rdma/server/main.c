@@ -248,7 +248,8 @@ int main(int argc, char **argv)
     block_signals();
     clock_start(&server);
     server.watch = watch_open();
-    if (server.watch == NULL)
+    server.detail = detail_open(settings->delimiter, settings->detail);
+    if (server.watch == NULL || server.detail == NULL)
         return 71;
     return run(&server) ? 0 : 71;
 }

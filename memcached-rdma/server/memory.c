@@ -202,8 +202,22 @@ static bool open_context(server_t *server)
     return opened;
 }
 
+/* -L where no huge page is free: the core takes ordinary ones, as it does without -L. */
+static void tell_large_pages(const server_t *server)
+{
+    static const char path[] = "/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages";
+    unsigned long number = 0;
+    FILE *file = server->settings.large_pages ? fopen(path, "r") : NULL;
+    bool known = file != NULL && fscanf(file, "%lu", &number) == 1;
+    if (file != NULL)
+        (void)fclose(file);
+    if (server->settings.large_pages && (!known || number == 0))
+        log_line(server, 0, "-L: no huge page is free, so ordinary ones are used; set vm.nr_hugepages (sysctl)");
+}
+
 store_source_t memory_source(server_t *server)
 {
+    tell_large_pages(server);
     server->instance = os_random_u64();
     if (open_context(server))
         return (store_source_t){.get = get_shareable,

@@ -108,6 +108,15 @@ static bool take_growth(settings_t *settings, const char *text)
     return true;
 }
 
+static bool take_delimiter(settings_t *settings, const char *text)
+{
+    if (*text == '\0')
+        return wrong("-D", text, "give the sign behind the prefix of a key, such as :");
+    settings->delimiter = *text;
+    settings->detail = true;
+    return true;
+}
+
 static bool take_protocol(settings_t *settings, const char *text)
 {
     settings->ascii = strcmp(text, "ascii") == 0;
@@ -219,8 +228,12 @@ static bool obey(settings_t *settings, int letter, char *text)
 
 static void set_standards(settings_t *settings)
 {
-    *settings = (settings_t){
-        .evict = true, .cas = true, .flush_enabled = true, .dump_enabled = true, .watch_enabled = true};
+    *settings = (settings_t){.evict = true,
+                             .cas = true,
+                             .flush_enabled = true,
+                             .dump_enabled = true,
+                             .watch_enabled = true,
+                             .delimiter = ':'};
     for (size_t i = 0; i < ROWS; i++)
         if (*rows[i].standard != '\0') /* such a flag does not write to its value */
             (void)take(settings, rows[i].letter, (char *)(uintptr_t)rows[i].standard);
@@ -233,7 +246,10 @@ static void print_row(const row_t *row)
 {
     char flag[64];
     bool value = *row->value != '\0', standard = *row->standard != '\0';
-    (void)snprintf(flag, sizeof(flag), "-%c, --%s%s%s", row->letter, row->name, value ? "=" : "", row->value);
+    if (*row->name == '\0')
+        (void)snprintf(flag, sizeof(flag), "-%c %s", row->letter, row->value);
+    else
+        (void)snprintf(flag, sizeof(flag), "-%c, --%s%s%s", row->letter, row->name, value ? "=" : "", row->value);
     printf("%-31s%s%s%s%s%s\n", flag, row->help, row->effect == NO_EFFECT ? ": accepted, no effect" : "",
            standard ? " (default: " : "", row->standard, standard ? ")" : "");
 }

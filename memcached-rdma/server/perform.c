@@ -78,7 +78,10 @@ store_status_t perform_get(const server_t *server, const request_t *request, per
     store_get_t how = {.touch = request->touch, .expiry = expiry.touch};
     if (request->kind == REQUEST_META_GET)
         how = meta_get(server, &request->meta, expiry);
-    return get(server, request, key, &how, visit, arg);
+    store_status_t status = get(server, request, key, &how, visit, arg);
+    if (request->kind == REQUEST_GET)
+        detail_count(server->detail, key, DETAIL_GET, status == STORE_OK);
+    return status;
 }
 
 store_status_t perform_touch(const server_t *server, const request_t *request)
@@ -93,6 +96,8 @@ store_status_t perform_begin(const server_t *server, const request_t *request, s
 {
     bool meta = request->kind == REQUEST_META_PUT;
     int32_t exptime = meta ? request->meta.ttl.value : request->exptime;
+    if (!meta)
+        detail_count(server->detail, request->key, DETAIL_SET, false);
     store_status_t status = store_begin(server->store, perform_key(request->key), request->value_bytes,
                                         clock_expiry(server, exptime), draft);
     if (status != STORE_OK) {
@@ -138,8 +143,10 @@ store_status_t perform_commit(const server_t *server, const request_t *request, 
 store_status_t perform_delete(const server_t *server, const request_t *request)
 {
     const meta_t *meta = &request->meta;
-    if (request->kind != REQUEST_META_DELETE)
+    if (request->kind != REQUEST_META_DELETE) {
+        detail_count(server->detail, request->key, DETAIL_DELETE, false);
         return store_delete(server->store, perform_key(request->key), NULL);
+    }
     store_delete_t how = {.has_compare = meta->compare.given,
                           .compare = meta->compare.value,
                           .stale = meta->stale,

@@ -13,6 +13,7 @@
 #include "base/list.h"
 #include "proto/reply.h"
 #include "server/budget.h"
+#include "server/detail.h"
 #include "server/hold.h"
 #include "server/watch.h"
 #include "store/store.h"
@@ -43,8 +44,10 @@ typedef struct settings {
     unsigned connections_max;
     unsigned threads, requests_per_event, backlog;
     int verbosity;
-    double growth_factor;                                   /* accepted, no effect */
-    unsigned chunk_bytes;                                   /* accepted, no effect */
+    double growth_factor; /* accepted, no effect */
+    unsigned chunk_bytes; /* accepted, no effect */
+    char delimiter;       /* of prefixes in stats detail */
+    bool detail, large_pages;
     bool tls;                                               /* -Z, and the words ssl_* */
     const char *tls_chain, *tls_key, *tls_ca, *tls_ciphers; /* NULL: not given */
     unsigned tls_key_format, tls_verify, tls_version, tls_write_kb;
@@ -123,6 +126,7 @@ struct server {
     char no_messages[512];  /* else why not */
     char key_path[512];     /* of the key that clients prove */
     watch_t *watch;
+    detail_t *detail;
     struct tls *tls;           /* NULL: no TLS */
     struct login_users *users; /* who may log in; NULL: no login is needed */
     pthread_mutex_t users_lock;

@@ -65,8 +65,6 @@ static void stats_items(exec_t *exec)
 
 static void stats_slabs(exec_t *exec)
 {
-    static const char *const zeros[] = {"get_hits", "cmd_set",    "delete_hits", "incr_hits", "decr_hits",
-                                        "cas_hits", "cas_badval", "touch_hits",  NULL};
     store_stats_t stats;
     unsigned active = 0;
     store_stats(exec->server->store, &stats);
@@ -84,8 +82,14 @@ static void stats_slabs(exec_t *exec)
         class_u64(exec->reply, "", b, "used_chunks", used);
         class_u64(exec->reply, "", b, "free_chunks", ttl->segments * chunks_per_page - used);
         class_u64(exec->reply, "", b, "free_chunks_end", 0);
-        for (const char *const *name = zeros; *name != NULL; name++)
-            class_u64(exec->reply, "", b, *name, 0);
+        class_u64(exec->reply, "", b, "get_hits", ttl->get_hits);
+        class_u64(exec->reply, "", b, "cmd_set", ttl->cmd_set);
+        class_u64(exec->reply, "", b, "delete_hits", ttl->delete_hits);
+        class_u64(exec->reply, "", b, "incr_hits", ttl->incr_hits);
+        class_u64(exec->reply, "", b, "decr_hits", ttl->decr_hits);
+        class_u64(exec->reply, "", b, "cas_hits", ttl->cas_hits);
+        class_u64(exec->reply, "", b, "cas_badval", ttl->cas_badval);
+        class_u64(exec->reply, "", b, "touch_hits", ttl->touch_hits);
     }
     stats_u64(exec->reply, "active_slabs", active);
     stats_u64(exec->reply, "total_malloced", stats.memory_bytes);
@@ -140,10 +144,16 @@ static void stats_verbena(exec_t *exec)
 
 static void stats_detail(exec_t *exec, text_t argument)
 {
-    if (text_is(argument, "on") || text_is(argument, "off") || text_is(argument, "dump"))
-        reply_line(exec->reply, "CLIENT_ERROR stats detail is not there yet: see docs/memcached.md of Verbena");
-    else
+    bool on = text_is(argument, "on");
+    if (on || text_is(argument, "off")) {
+        detail_switch(exec->server->detail, on);
+        reply_line(exec->reply, "OK");
+    } else if (text_is(argument, "dump")) {
+        detail_dump(exec->server->detail, exec->reply);
+        reply_line(exec->reply, "END");
+    } else {
         reply_line(exec->reply, "CLIENT_ERROR usage: stats detail on|off|dump");
+    }
 }
 
 typedef struct group {
@@ -198,6 +208,7 @@ bool exec_stats(exec_t *exec, request_t *request)
         return true;
     if (text_is(name, "reset")) {
         store_stats_reset(exec->server->store);
+        detail_reset(exec->server->detail);
         reply_line(exec->reply, "RESET");
     } else if (text_is(name, "detail")) {
         stats_detail(exec, text_word(&arguments));

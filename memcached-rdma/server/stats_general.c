@@ -259,8 +259,8 @@ static void show_limits(reply_t *reply, const settings_t *s, const server_t *ser
     stats_u64(reply, "chunk_size", s->chunk_bytes);
     stats_u64(reply, "num_threads", s->threads);
     stats_u64(reply, "num_threads_per_udp", s->threads);
-    stats_text(reply, "stat_key_prefix", ":");
-    stats_text(reply, "detail_enabled", "no");
+    reply_format(reply, "STAT stat_key_prefix %c\r\n", s->delimiter);
+    stats_text(reply, "detail_enabled", detail_is_on(server->detail) ? "yes" : "no");
     stats_u64(reply, "reqs_per_event", s->requests_per_event);
     stats_text(reply, "cas_enabled", s->cas ? "yes" : "no");
     stats_u64(reply, "tcp_backlog", s->backlog);

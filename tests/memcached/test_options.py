@@ -23,7 +23,7 @@ WRONG = {"p": ("65536", "give a number from 0 to 65535"), "a": ("8", "give an ac
          "m": ("0", "give a number from 1"), "t": ("513", "give a number from 1 to 512"),
          "B": ("binary", "the binary protocol is not there yet"), "I": ("1025m", "give a size from 1k to 1024m"),
          "U": ("11211", "-U is not there yet"), "o": ("track_size", "did you mean track_sizes"),
-         "l": (",".join(["127.0.0.1"] * 33), "too many addresses")}
+         "D": ("", "give the sign behind the prefix"), "l": (",".join(["127.0.0.1"] * 33), "too many addresses")}
 NO_VALUE_IS_WRONG = {"f"} # memcached takes anything as well
 WRONG_WORDS = {"idle_timeout": "x", "read_buf_mem_limit": "-1", "verbena_auth": "some", "verbena_core": "tl.enabel=shm",
                "verbena_onesided": "maybe", "verbena_lease": "99", "ssl_keyformat": "3", "ssl_verify_mode": "4",
@@ -53,10 +53,11 @@ class OptionsTest(unittest.TestCase):
         help_text = command("-h").stdout
         for option in self.options:
             with self.subTest(option.letter):
-                row = re.search(rf"^-{option.letter}, --(.*?) +(\S.*)$", help_text, re.MULTILINE)
+                start = ", --" if option.name else " "  # memcached has one without a name, too
+                row = re.search(rf"^-{option.letter}{start}(.*?) +(\S.*)$", help_text, re.MULTILINE)
                 self.assertEqual(row is not None, option.effect != "ABSENT")
                 if row:
-                    self.assertEqual(row[1], option.name + (f"={option.value}" if option.value else ""))
+                    self.assertEqual(row[1], option.name + (f"{'=' * bool(option.name)}{option.value}" if option.value else ""))
                     self.assertIn(option.help, row[2])
                     self.assertIn(f"(default: {option.standard})" if option.standard else "", row[2])
         for word in self.words:
