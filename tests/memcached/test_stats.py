@@ -5,7 +5,8 @@ import unittest
 import shared
 
 COMMANDS = (b"set a:1 0 0 1\r\n5\r\nset a:2 0 0 1\r\nx\r\nget a:1 a:2 a:3 nope\r\ngat 0 a:1\r\ntouch a:1 0\r\n"
-            b"incr a:1 1\r\ndecr a:1 1\r\nincr none 1\r\ndelete a:2\r\ndelete a:9\r\nset noprefix 0 0 1\r\nx\r\nset b:c:d 0 0 1\r\nx\r\nset :x 0 0 1\r\nx\r\n"
+            b"incr a:1 1\r\ndecr a:1 1\r\nincr none 1\r\ndelete a:2\r\ndelete a:9\r\nset noprefix 0 0 1\r\nx\r\n"
+            b"set b:c:d 0 0 1\r\nx\r\nset :x 0 0 1\r\nx\r\n"
             b"ms m:1 1\r\nx\r\nmg m:1 v\r\nmd m:1\r\nadd a:1 0 0 1\r\nx\r\ncas a:1 0 0 1 99999\r\nx\r\ncas none 0 0 1 1\r\nx\r\n"
             b"set big:1 0 0 2000000\r\n" + b"x" * 2000000 + b"\r\n")
 CLASS = ("get_hits", "cmd_set", "delete_hits", "incr_hits", "decr_hits", "cas_hits", "cas_badval", "touch_hits")
@@ -13,7 +14,8 @@ CLASS = ("get_hits", "cmd_set", "delete_hits", "incr_hits", "decr_hits", "cas_hi
 SLABS = ("chunk_size", "chunks_per_page", "total_pages", "total_chunks", "used_chunks", "free_chunks", "free_chunks_end")
 ITEMS = ("number", "age", "mem_requested", "evicted", "evicted_nonzero", "evicted_time", "outofmemory", "tailrepairs", "reclaimed",
          "expired_unfetched", "evicted_unfetched", "crawler_reclaimed", "crawler_items_checked", "lrutail_reflocked",
-         "moves_to_cold", "moves_to_warm", "moves_within_lru", "direct_reclaims", "hits_to_hot", "hits_to_warm", "hits_to_cold", "hits_to_temp")
+         "moves_to_cold", "moves_to_warm", "moves_within_lru", "direct_reclaims", "hits_to_hot",
+         "hits_to_warm", "hits_to_cold", "hits_to_temp")
 
 
 class StatisticsTest(unittest.TestCase):
