@@ -3,7 +3,7 @@
 """Writes the entry points of libmpi_abi: argument checks, int forms of large functions, entering
 the runtime, functions not written yet.
 
-usage: gen_entry.py FOLDER   writes FOLDER/{entry_<chapter>.c,mpi_impl.h}
+usage: gen_entry.py FOLDER   writes FOLDER/{entry_<chapter>.c,mpi_impl.h,vbnmpi.h}
        gen_entry.py --remaining   prints how many functions are not written yet, chapter by chapter
 
 The sources in mpi/mpi define mpi_NAME for each function that is written, always in its large form (and mpi_NAME_c beside
@@ -33,7 +33,7 @@ UNLOCKED = {"Abi_get_info", "Abi_get_version", "Abort", "Comm_call_errhandler", 
 # Always thread-safe, also below MPI_THREAD_MULTIPLE, before MPI_Init and after MPI_Finalize (MPI 5.0, 11.4.1), where the gate of
 # the runtime is for one thread: they take the lock of small objects instead (mpi/obj/lock.c).
 ALWAYS = {"Abi_get_fortran_booleans", "Abi_get_fortran_info", "Abi_set_fortran_booleans", "Abi_set_fortran_info",
-          "Add_error_class", "Add_error_code", "Add_error_string", "Errhandler_free", "Error_class", "Error_string", "Info_create",
+          "Errhandler_set_state", "Add_error_class", "Add_error_code", "Add_error_string", "Errhandler_free", "Error_class", "Error_string", "Info_create",
           "Info_create_env", "Info_delete", "Info_dup", "Info_free", "Info_get", "Info_get_nkeys", "Info_get_nthkey",
           "Info_get_string", "Info_get_valuelen", "Info_set", "Remove_error_class", "Remove_error_code", "Remove_error_string"}
 LENGTHS = ("comm", "local", "in", "out", "root")  # of arrays, where no argument says it
@@ -235,30 +235,35 @@ def entry(function, name, large, written, inter):
         text = f"    return mpi_{function.name}({arguments});"
     else:
         text = body(function, name, large, inter)
-    alias = declaration.replace("PMPI_", "MPI_", 1)
-    return f"{declaration}\n{{\n{text}\n}}\n{alias} __attribute__((weak, alias(\"PMPI_{name}\")));\n"
+    if function.private:
+        return f"{declaration.replace('PMPI_', 'vbnmpi_', 1)}\n{{\n{text}\n}}\n"
+    return f"{declaration}\n{{\n{text}\n}}\n{aliases(declaration, name)}"
+
+
+def aliases(declaration, name, strong=""):
+    """The other names of PMPI_<name>: the weak one, and the private one, which no tool and no shim takes over."""
+    weak, private = (declaration.replace("PMPI_", prefix, 1) for prefix in ("MPI_", "vbnmpi_"))
+    return f'{strong}{weak} __attribute__((weak, alias("PMPI_{name}")));\n{private} __attribute__((alias("PMPI_{name}")));\n'
 
 
 def other_names(function):
     """A deleted function that is one of today by its old name."""
     declaration = function.declaration("PMPI_", False)
-    yield f"{declaration} __attribute__((alias(\"PMPI_{function.same}\")));\n" \
-          f"{declaration.replace('PMPI_', 'MPI_', 1)} __attribute__((weak, alias(\"PMPI_{function.same}\")));\n"
+    yield aliases(declaration, function.same, f'{declaration} __attribute__((alias("PMPI_{function.same}")));\n')
 
 
 def extra_entries(functions):
     for name, target in EXTRA.items():
         function = next(one for one in functions if one.name == target)
         declaration = function.declaration("PMPI_", True).replace(target, name, 1)
-        yield f"{declaration} __attribute__((alias(\"PMPI_{target}\")));\n" \
-              f"{declaration.replace('PMPI_', 'MPI_', 1)} __attribute__((weak, alias(\"PMPI_{target}\")));\n"
+        yield aliases(declaration, target, f'{declaration} __attribute__((alias("PMPI_{target}")));\n')
 
 
 def write_entries(folder, functions, written, inter):
     for chapter in sorted({function.chapter for function in functions}):
         rows = [function for function in functions if function.chapter == chapter]
         parts = [tables.generated(f"Entry points of the chapter {chapter}: check arguments, call mpi_NAME, raise errors."),
-                 '#include "entry/check.h"\n#include "err/err.h"\n#include "mpi_impl.h"\n']
+                 '#include "entry/check.h"\n#include "err/err.h"\n#include "mpi_impl.h"\n#include "vbnmpi.h"\n']
         parts += [function.declaration("PMPI_", False) + ";\n" for function in rows if function.deleted and not function.same]
         parts += [entry(function, name, large, written, inter) for function in rows if not function.same
                   for name, large in function.forms()]
@@ -266,6 +271,14 @@ def write_entries(folder, functions, written, inter):
         if chapter == "p2p":
             parts += extra_entries(functions)
         tables.update(f"{folder}/entry_{chapter}.c", "\n".join(parts))
+
+
+def write_private_prototypes(folder, functions):
+    """What shims call: every function by its private name."""
+    lines = [function.declaration("vbnmpi_", large) + ";" for function in functions for _, large in function.forms()]
+    tables.update(f"{folder}/vbnmpi.h", tables.generated("Private names of all functions, for the shims of other ABIs.")
+                  + "#ifndef VERBENA_VBNMPI_H\n#define VERBENA_VBNMPI_H\n\n#include <mpi.h>\n\n"
+                  + "\n".join(lines) + "\n\n#endif\n")
 
 
 def write_prototypes(folder, functions, inter):
@@ -302,15 +315,17 @@ def remaining(functions, written):
 
 def main():
     functions = tables.functions()
-    deleted = tables.deleted_functions()
+    deleted, private = tables.deleted_functions(), tables.private_functions()
     written = tables.written()
     inter = tables.written(tables.INTER_DEFINITION)
-    unknown = written - {name for function in functions + deleted for name, _ in function.forms()}
+    unknown = written - {name for function in functions + deleted + private
+                         for name, _ in function.forms()}
     if unknown:
         sys.exit(f"gen_entry.py: mpi/mpi defines mpi_{sorted(unknown)[0]}, but functions.yaml has no such function")
     if sys.argv[1] != "--remaining":
-        write_entries(sys.argv[1], functions + deleted, written, inter)
-        write_prototypes(sys.argv[1], functions + [one for one in deleted if not one.same], inter)
+        write_entries(sys.argv[1], functions + deleted + private, written, inter)
+        write_prototypes(sys.argv[1], functions + [one for one in deleted if not one.same] + private, inter)
+        write_private_prototypes(sys.argv[1], functions + deleted + private)
     remaining(functions, written)
 
 

@@ -50,6 +50,7 @@ class Function:
     parameters: list = field(default_factory=list)
     deleted: bool = False  # from the standard: no header declares it
     same: str = ""  # of a deleted one: the function whose code it is
+    private: bool = False  # for shims of other ABIs only: exported as vbnmpi_NAME
 
     def declaration(self, prefix, large):
         """The prototype without its semicolon, e.g. declaration("PMPI_", True)."""
@@ -87,7 +88,7 @@ def form_of(name, collectives):
     return next(((base, form) for base, form in forms.items() if base in collectives), None)
 
 
-def read_functions(name, deleted):
+def read_functions(name, deleted=False, private=False):
     collectives = written(COLLECTIVE_DEFINITION)
     kinds = load("kinds.yaml")
     result = []
@@ -97,18 +98,23 @@ def read_functions(name, deleted):
             result.append(Function(row["name"], chapter, row.get("returns", "int"), row.get("large", False),
                                    row.get("twin") == "own", row.get("early", False),
                                    str(row.get("deprecated", "")), row.get("intra", False),
-                                   form_of(row["name"], collectives), parameters, deleted, row.get("same", "")))
+                                   form_of(row["name"], collectives), parameters, deleted, row.get("same", ""), private))
     return result
 
 
 def functions():
     """Those of the standard."""
-    return read_functions("functions.yaml", False)
+    return read_functions("functions.yaml")
 
 
 def deleted_functions():
     """Those that the standard had once."""
-    return read_functions("deleted.yaml", True)
+    return read_functions("deleted.yaml", deleted=True)
+
+
+def private_functions():
+    """Those that only shims of other ABIs call."""
+    return read_functions("private.yaml", private=True)
 
 
 def written(pattern=DEFINITION):

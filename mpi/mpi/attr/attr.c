@@ -20,6 +20,7 @@ typedef struct attr_key {
     attr_function_t copy;
     attr_function_t delete;
     void *extra;
+    void (*destroy)(void *extra); /* NULL: nothing to do */
 } attr_key_t;
 
 static attr_key_t *keys;
@@ -56,6 +57,22 @@ int attr_key_create(const attr_family_t *family, attr_function_t copy, attr_func
     return MPI_SUCCESS;
 }
 
+int attr_key_at_end(int keyval, void (*destroy)(void *extra))
+{
+    attr_key_t *key = key_of(keyval);
+    if (key == NULL)
+        return err_set(MPI_ERR_KEYVAL, "%d is no attribute key", keyval);
+    key->destroy = destroy;
+    return MPI_SUCCESS;
+}
+
+static void release_key(int keyval)
+{
+    attr_key_t *key = key_of(keyval);
+    if (--key->uses == 0 && key->destroy != NULL)
+        key->destroy(key->extra);
+}
+
 int attr_key_free(const attr_family_t *family, int *keyval)
 {
     const int rc = check_key(family, *keyval);
@@ -64,7 +81,7 @@ int attr_key_free(const attr_family_t *family, int *keyval)
     if (key_of(*keyval)->freed)
         return err_set(MPI_ERR_KEYVAL, "attribute key %d was freed before", *keyval);
     key_of(*keyval)->freed = 1;
-    key_of(*keyval)->uses--;
+    release_key(*keyval);
     *keyval = MPI_KEYVAL_INVALID;
     return MPI_SUCCESS;
 }
@@ -88,7 +105,7 @@ static int call_delete(const attr_owner_t *owner, const attr_t *attr)
     rt_leave();
     const int rc = owner->family->delete(key.delete, owner->object, keyval, value, key.extra);
     rt_enter();
-    key_of(keyval)->uses--;
+    release_key(keyval);
     return rc == MPI_SUCCESS ? rc : err_set(rc, "the delete function of attribute key %d failed", keyval);
 }
 
@@ -104,7 +121,7 @@ static int delete_at(const attr_owner_t *owner, attr_t **at)
     if (attr == NULL) /* another call has taken it out */
         return MPI_SUCCESS;
     *at = attr->next;
-    key_of(keyval)->uses--;
+    release_key(keyval);
     free(attr);
     return MPI_SUCCESS;
 }
@@ -131,7 +148,7 @@ int attr_set(const attr_owner_t *owner, int keyval, void *value)
         rc = delete_at(owner, at);
     if (rc == MPI_SUCCESS)
         rc = put(owner, keyval, value);
-    key_of(keyval)->uses--;
+    release_key(keyval);
     return rc;
 }
 
@@ -170,7 +187,7 @@ static int copy_by_program(const attr_owner_t *from, const attr_owner_t *to, con
         (void)err_set(rc, "the copy function of attribute key %d failed", keyval);
     else if (wanted)
         rc = put(to, keyval, copy);
-    key_of(keyval)->uses--;
+    release_key(keyval);
     return rc;
 }
 

@@ -33,6 +33,8 @@ typedef struct attr_owner {
 int attr_key_create(const attr_family_t *family, attr_function_t copy, attr_function_t delete, void *extra,
                     int *keyval);
 int attr_key_free(const attr_family_t *family, int *keyval);
+/* Calls this with the key's extra once neither the program nor a value uses the key; it must not call MPI. */
+int attr_key_at_end(int keyval, void (*destroy)(void *extra));
 
 int attr_set(const attr_owner_t *owner, int keyval, void *value);
 int attr_get(const attr_owner_t *owner, int keyval, void **value_p, int *flag);

@@ -14,6 +14,9 @@ typedef struct user_op {
     obj_t obj;
     MPI_User_function *small;
     MPI_User_function_c *large;
+    void (*with)(void *, void *, MPI_Count, MPI_Datatype,
+                 void *); /* gets state: the function of a program of another ABI */
+    void *state;
     int commutes;
 } user_op_t;
 
@@ -47,6 +50,10 @@ static void call_user(reduction_t *reduction, char *in, char *inout, size_t coun
 {
     const user_op_t *op = (const user_op_t *)reduction->op;
     const size_t extent = dt_find(reduction->type)->extent;
+    if (op->with != NULL) {
+        op->with(in, inout, (MPI_Count)count, reduction->type, op->state);
+        return;
+    }
     if (op->large != NULL) {
         MPI_Count length = (MPI_Count)count;
         op->large(in, inout, &length, &reduction->type);
@@ -117,28 +124,33 @@ int coll_reduction(coll_t *coll, coll_values_t *values, MPI_Op op)
     return MPI_SUCCESS;
 }
 
-static int create(MPI_User_function *small, MPI_User_function_c *large, int commute, MPI_Op *op)
+static int create(const user_op_t *functions, MPI_Op *op)
 {
-    user_op_t *made = calloc(1, sizeof(*made));
-    if (small == NULL && large == NULL) {
-        free(made);
+    if (functions->small == NULL && functions->large == NULL && functions->with == NULL)
         return err_set(MPI_ERR_ARG, "user_fn is NULL");
-    }
+    user_op_t *made = calloc(1, sizeof(*made));
     if (made == NULL)
         return err_set(MPI_ERR_NO_MEM, "operation: no memory left");
-    *made = (user_op_t){.obj = {.kind = OBJ_OP, .refs = 1}, .small = small, .large = large, .commutes = commute};
+    *made = *functions;
+    made->obj = (obj_t){.kind = OBJ_OP, .refs = 1};
     *op = (MPI_Op)made;
     return MPI_SUCCESS;
 }
 
 int mpi_Op_create(MPI_User_function *user_fn, int commute, MPI_Op *op)
 {
-    return create(user_fn, NULL, commute, op);
+    return create(&(user_op_t){.small = user_fn, .commutes = commute}, op);
 }
 
 int mpi_Op_create_c(MPI_User_function_c *user_fn, int commute, MPI_Op *op)
 {
-    return create(NULL, user_fn, commute, op);
+    return create(&(user_op_t){.large = user_fn, .commutes = commute}, op);
+}
+
+int mpi_Op_create_with(void (*user_fn)(void *, void *, MPI_Count, MPI_Datatype, void *), void *state, int commute,
+                       MPI_Op *op)
+{
+    return create(&(user_op_t){.with = user_fn, .state = state, .commutes = commute}, op);
 }
 
 int mpi_Op_free(MPI_Op *op)

@@ -35,6 +35,11 @@ int mpi_Comm_create_keyval(MPI_Comm_copy_attr_function *comm_copy_attr_fn,
                            extra_state, comm_keyval);
 }
 
+int mpi_Keyval_at_end(int keyval, void (*destroy)(void *))
+{
+    return attr_key_at_end(keyval, destroy);
+}
+
 int mpi_Comm_free_keyval(int *comm_keyval)
 {
     return attr_key_free(&family, comm_keyval);

@@ -134,7 +134,15 @@ int mpi_Win_create_errhandler(MPI_Win_errhandler_function *win_errhandler_fn, MP
     return make(&(err_handler_t){.win = win_errhandler_fn}, errhandler);
 }
 
-/* Under obj_lock, as its entry point does it. */
+/* Under obj_lock, as its entry point does it; and the next one. */
+int mpi_Errhandler_set_state(MPI_Errhandler errhandler, void *state)
+{
+    if (!obj_is(errhandler, OBJ_ERRHANDLER))
+        return err_set(MPI_ERR_ERRHANDLER, "errhandler was not made by the program");
+    ((err_handler_t *)errhandler)->state = state;
+    return MPI_SUCCESS;
+}
+
 int mpi_Errhandler_free(MPI_Errhandler *errhandler)
 {
     const int rc = err_handler_check(*errhandler, OBJ_DEAD);

@@ -13,6 +13,7 @@ typedef struct err_handler {
     MPI_Session_errhandler_function *session;
     MPI_File_errhandler_function *file;
     MPI_Win_errhandler_function *win;
+    void *state; /* the function gets it as third argument; NULL, unless mpi_Errhandler_set_state has set it */
 } err_handler_t;
 
 /* MPI_SUCCESS or MPI_ERR_ERRHANDLER; takes no lock; for objects of that kind, OBJ_DEAD: any. */

@@ -73,13 +73,13 @@ static int handle(const MPI_Errhandler *place, shown_t shown, const char *functi
         return code;
     if (!obj_is_predefined(handler)) {
         if (made.session != NULL)
-            made.session(&shown.session, &code);
+            made.session(&shown.session, &code, made.state);
         else if (made.file != NULL)
-            made.file(&shown.file, &code);
+            made.file(&shown.file, &code, made.state);
         else if (made.win != NULL)
-            made.win(&shown.win, &code);
+            made.win(&shown.win, &code, made.state);
         else
-            made.comm(&shown.comm, &code);
+            made.comm(&shown.comm, &code, made.state);
         return code;
     }
     print_fatal(handler, function, code);

@@ -16,7 +16,7 @@ import gen_entry  # noqa: E402
 import tables  # noqa: E402
 
 EXTRA = {"Psend_init_c", "Precv_init_c"}  # of the stub library
-RESERVED = ("MPI_", "PMPI_", "shmem", "_shmem", "pshmem")
+RESERVED = ("MPI_", "PMPI_", "vbnmpi_", "shmem", "_shmem", "pshmem")
 DEPRECATED = {prefix + name for name in ("start_pes", "_my_pe", "_num_pes", "shmalloc", "shfree", "shrealloc")
               for prefix in ("", "p")}  # OpenSHMEM had them before its prefix
 

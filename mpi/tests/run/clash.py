@@ -24,7 +24,7 @@ int main(int argc, char **argv)
     return puts("well") < 0;
 }
 """
-RESERVED = ("MPI_", "PMPI_", "shmem", "_shmem", "pshmem")
+RESERVED = ("MPI_", "PMPI_", "vbnmpi_", "shmem", "_shmem", "pshmem")
 SHMEM = HERE.parents[1] / "shmem/tests/run"
 PROGRAMS = (("mpicc", HERE, "moves"), ("mpicc", HERE, "reduces"), ("mpicc", HERE, "order"), ("mpicc", HERE, "attributes"),
             ("oshcc", SHMEM, "sets"), ("oshcc", SHMEM, "teams"))
