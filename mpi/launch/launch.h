@@ -144,6 +144,18 @@ const char *launch_list_file(launch_job_t *job, launch_list_t *list, const char 
 /* Makes the ranks and gives each a host. NULL, or what is wrong. */
 const char *launch_place(launch_job_t *job);
 
+/* The library of another ABI that a program needs by itself. */
+typedef struct launch_family {
+    const char *folder;  /* of ours, below lib/ */
+    const char *library; /* NULL: it needs none */
+    int has_rpath;       /* the program's DT_RPATH is stronger than LD_LIBRARY_PATH */
+} launch_family_t;
+
+/* Looks into the file that execvp would run. */
+launch_family_t launch_family(const char *program);
+/* Sets LD_LIBRARY_PATH of this process, and LD_PRELOAD where needed: its next program finds our libraries of other ABIs. */
+void launch_family_environment(const char *program);
+
 /* Makes the job key, raises limits. -1 with a message printed. */
 int launch_prepare(launch_job_t *job);
 /* Starts one rank in this process; 0 or -1 with a message printed. */

@@ -83,6 +83,24 @@ static int open_ends(ends_t *ends)
     return 0;
 }
 
+/* What programs of other MPI libraries read before MPI_Init. */
+static void set_places(const launch_job_t *job, const launch_rank_t *one)
+{
+    const int known = job->hosts[one->host].ranks; /* a daemon has the ranks of one host only */
+    const int local = known > 0 ? known : job->local;
+    int before = 0;
+    for (const launch_rank_t *other = job->ranks; other < one; other++)
+        before += other->host == one->host;
+    set_number("OMPI_COMM_WORLD_SIZE", job->size);
+    set_number("OMPI_COMM_WORLD_RANK", one->number);
+    set_number("OMPI_COMM_WORLD_LOCAL_SIZE", local);
+    set_number("OMPI_COMM_WORLD_LOCAL_RANK", before);
+    set_number("OMPI_COMM_WORLD_NODE_RANK", before);
+    set_number("OMPI_UNIVERSE_SIZE", job->size);
+    set_number("MPI_LOCALNRANKS", local);
+    set_number("MPI_LOCALRANKID", before);
+}
+
 static void set_environment(const launch_job_t *job, const launch_rank_t *one, int pmi)
 {
     const launch_part_t *part = &job->parts[one->part];
@@ -91,10 +109,12 @@ static void set_environment(const launch_job_t *job, const launch_rank_t *one, i
     set_number("PMI_SIZE", job->size);
     set_number("VERBENA_KEY_FD", job->key_fd);
     set_number("VERBENA_HOST_RANKS", job->local);
+    set_places(job, one);
     if (job->hosts[one->host].fake)
         set_number("VBN_TL_SHM_GROUP", one->host + 1);
     for (int i = 0; i < part->environment_count; i++)
         (void)setenv(part->environment[2 * i], part->environment[2 * i + 1], 1);
+    launch_family_environment(part->arguments[0]);
 }
 
 /* In the child. */
