@@ -87,11 +87,9 @@ static int check_passive(const mpi_win_t *win)
 
 static int check_target(mpi_win_t *win, int rank)
 {
-    const int size = win->comm->ranks->size;
     const win_target_t *target;
     int rc = check_passive(win);
-    if (rc == MPI_SUCCESS && (rank < 0 || rank >= size))
-        rc = err_set(MPI_ERR_RANK, "rank is %d, but the ranks of the window are 0 to %d", rank, size - 1);
+    rc = rc == MPI_SUCCESS ? win_check_rank(win, rank) : rc;
     if (rc != MPI_SUCCESS || win->epoch == WIN_LOCK_ALL)
         return rc;
     target = win_target_known(win, rank);

@@ -23,14 +23,6 @@ static int give_back(mpi_win_t *win, int rank)
     return flushed != MPI_SUCCESS ? flushed : rc;
 }
 
-static int check_rank(const mpi_win_t *win, int rank)
-{
-    const int size = win->comm->ranks->size;
-    return rank >= 0 && rank < size
-               ? MPI_SUCCESS
-               : err_set(MPI_ERR_RANK, "rank is %d, but the ranks of the window are 0 to %d", rank, size - 1);
-}
-
 static int check_locks(const mpi_win_t *win)
 {
     const char *value = info_value((const mpi_info_t *)win->info, "no_locks");
@@ -59,7 +51,7 @@ static int check_lock(mpi_win_t *win, int lock_type, int rank, int assert)
 {
     if (lock_type != MPI_LOCK_SHARED && lock_type != MPI_LOCK_EXCLUSIVE)
         return err_set(MPI_ERR_LOCKTYPE, "lock_type is %d, neither MPI_LOCK_SHARED nor MPI_LOCK_EXCLUSIVE", lock_type);
-    int rc = check_rank(win, rank);
+    int rc = win_check_rank(win, rank);
     rc = rc == MPI_SUCCESS ? check_assert(assert) : rc;
     rc = rc == MPI_SUCCESS ? check_locks(win) : rc;
     rc = rc == MPI_SUCCESS && rank == win->comm->ranks->rank ? check_exposed(win) : rc;
@@ -95,7 +87,7 @@ int mpi_Win_lock(int lock_type, int rank, int assert, MPI_Win win)
 int mpi_Win_unlock(int rank, MPI_Win win)
 {
     mpi_win_t *found = win_of(win);
-    const int rc = check_rank(found, rank);
+    const int rc = win_check_rank(found, rank);
     if (rc != MPI_SUCCESS)
         return rc;
     const win_target_t *target = win_target_known(found, rank);

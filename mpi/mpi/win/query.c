@@ -29,12 +29,10 @@ int mpi_Win_shared_query(MPI_Win win, int rank, MPI_Aint *size, MPI_Aint *disp_u
     if (found->flavour == MPI_WIN_FLAVOR_DYNAMIC)
         return err_set(MPI_ERR_RMA_FLAVOR,
                        "win was made by MPI_Win_create_dynamic: no rank has memory that others map");
-    if (rank != MPI_PROC_NULL && (rank < 0 || rank >= found->comm->ranks->size))
-        return err_set(MPI_ERR_RANK, "rank is %d, but the ranks of the window are 0 to %d", rank,
-                       found->comm->ranks->size - 1);
     if (baseptr == NULL)
         return err_set(MPI_ERR_ARG, "baseptr is NULL");
-    const int rc = find(found, rank, &target);
+    int rc = rank == MPI_PROC_NULL ? MPI_SUCCESS : win_check_rank(found, rank);
+    rc = rc == MPI_SUCCESS ? find(found, rank, &target) : rc;
     if (rc != MPI_SUCCESS)
         return rc;
     void *base = target == NULL ? NULL : target->near;

@@ -15,6 +15,14 @@ win_target_t *win_target_known(const mpi_win_t *win, int rank)
     return page == NULL ? NULL : &page[rank % WIN_PAGE];
 }
 
+int win_check_rank(const mpi_win_t *win, int rank)
+{
+    const int size = win->comm->ranks->size;
+    return rank >= 0 && rank < size
+               ? MPI_SUCCESS
+               : err_set(MPI_ERR_RANK, "rank is %d, but the ranks of the window are 0 to %d", rank, size - 1);
+}
+
 win_target_t *win_target(mpi_win_t *win, int rank)
 {
     const size_t pages = ((size_t)win->comm->ranks->size + WIN_PAGE - 1) / WIN_PAGE;

@@ -121,6 +121,8 @@ win_target_t *win_target_known(const mpi_win_t *win, int rank);
 /* Asks for the description at the first access. MPI_SUCCESS, or an error: the rank is lost, no memory is left. */
 int win_describe(mpi_win_t *win, int rank, win_target_t **target_p);
 void win_targets_free(mpi_win_t *win);
+/* MPI_SUCCESS, or MPI_ERR_RANK: the window has no such rank, or it is MPI_PROC_NULL. */
+int win_check_rank(const mpi_win_t *win, int rank);
 /* MPI_SUCCESS, or MPI_ERR_PROC_ABORTED once the rank is lost. */
 int win_check_alive(const mpi_win_t *win, int rank, const char *what);
 
