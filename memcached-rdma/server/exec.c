@@ -185,6 +185,7 @@ static void exec_shutdown(exec_t *exec, const request_t *request)
         reply_line(exec->reply, "CLIENT_ERROR invalid shutdown mode");
         return;
     }
+    atomic_set_relaxed(&server->graceful, mode.length > 0);
     exec->close = true;
     (void)eventfd_write(server->stop, 1);
 }

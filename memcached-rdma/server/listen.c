@@ -285,6 +285,7 @@ static bool obey_signal(server_t *server, int signals)
     struct signalfd_siginfo info;
     if (read(signals, &info, sizeof(info)) != sizeof(info))
         return true;
+    atomic_set_relaxed(&server->graceful, info.ssi_signo == SIGUSR1);
     if (info.ssi_signo != SIGHUP)
         return false;
     login_reload(server);

@@ -17,6 +17,7 @@
 #include "server/options.h"
 #include "server/server.h"
 #include "server/tls.h"
+#include "server/warm.h"
 
 #define OTHER_DESCRIPTORS 192u /* besides those of clients and threads */
 #define THREAD_DESCRIPTORS 16u
@@ -202,6 +203,8 @@ static bool serve(server_t *server)
         started += ready;
         server->worker_count = started;
     }
+    if (ready)
+        warm_load(server);
     ready = ready && house_start(server);
     if (ready) {
         write_pid(&server->settings);
@@ -213,6 +216,8 @@ static bool serve(server_t *server)
     }
     for (unsigned i = 0; i < started; i++)
         worker_stop(&server->workers[i]);
+    if (ready)
+        warm_save(server);
     return ready;
 }
 
@@ -240,8 +245,8 @@ int main(int argc, char **argv)
     atomic_set_relaxed(&server.verbosity, settings->verbosity);
     atomic_set_relaxed(&server.sizes_enabled, settings->track_sizes);
     atomic_set_relaxed(&server.memory_limit, settings->memory_bytes);
-    if (!login_open(&server) || !tls_open(&server) || !set_limits(settings) || !drop_root(settings) ||
-        !lock_memory(settings))
+    if (!warm_open(&server) || !login_open(&server) || !tls_open(&server) || !set_limits(settings) ||
+        !drop_root(settings) || !lock_memory(settings))
         return 71;
     if (settings->daemon && (!become_daemon(&server) || !lock_memory(settings)))
         return 71;

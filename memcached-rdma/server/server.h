@@ -48,6 +48,7 @@ typedef struct settings {
     unsigned chunk_bytes; /* accepted, no effect */
     char delimiter;       /* of prefixes in stats detail */
     bool detail, large_pages;
+    const char *memory_file;                                /* -e; NULL: every start is cold */
     bool tls;                                               /* -Z, and the words ssl_* */
     const char *tls_chain, *tls_key, *tls_ca, *tls_ciphers; /* NULL: not given */
     unsigned tls_key_format, tls_verify, tls_version, tls_write_kb;
@@ -130,8 +131,10 @@ struct server {
     struct tls *tls;           /* NULL: no TLS */
     struct login_users *users; /* who may log in; NULL: no login is needed */
     pthread_mutex_t users_lock;
-    char login_path[512]; /* of the file of -Y */
-    int greeting;         /* stderr as it was before -d; -1: stderr */
+    char login_path[512];  /* of the file of -Y */
+    char warm_path[512];   /* of the file of -e */
+    _Atomic bool graceful; /* the end that was asked for: the items are saved */
+    int greeting;          /* stderr as it was before -d; -1: stderr */
     uint64_t started_ns;
     int64_t started_unix; /* wall clock at second 0 of the store's clock */
     worker_t workers[WORKERS_MAX];

@@ -315,7 +315,7 @@ void stats_settings(exec_t *exec)
         {"ext_max_sleep", "1000000"}, {"ext_max_frag", "0.80"}, {"slab_automove_freeratio", "0.010"},
         {"ext_drop_unread", "no"},};
     static const fixed_t last[] = {
-        {"num_napi_ids", "(null)"}, {"memory_file", "(null)"}};
+        {"num_napi_ids", "(null)"}};
     /* clang-format on */
     const settings_t *settings = &exec->server->settings;
     show_limits(exec->reply, settings, exec->server);
@@ -332,4 +332,5 @@ void stats_settings(exec_t *exec)
     show_fixed(exec->reply, rest, sizeof(rest) / sizeof(rest[0]));
     show_tls(exec->reply, settings);
     show_fixed(exec->reply, last, sizeof(last) / sizeof(last[0]));
+    stats_text(exec->reply, "memory_file", settings->memory_file == NULL ? "(null)" : settings->memory_file);
 }

@@ -44,6 +44,13 @@ uint64_t shard_cas(shard_t *shard)
     return cas;
 }
 
+void shard_raise_cas(shard_t *shard, uint64_t cas)
+{
+    unsigned step = shard->store->shard_count;
+    if (cas >= shard->next_cas)
+        shard->next_cas += (cas - shard->next_cas) / step * step + step;
+}
+
 /* By bytes that moving its items would win. What was too short for the next item when the segment was full is not won:
  * otherwise items of half a segment would be moved again and again. */
 static uint8_t deadness_of(const extent_t *extent)

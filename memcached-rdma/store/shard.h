@@ -109,6 +109,8 @@ void ttl_raise(extent_t *extent, const item_t *item);
 store_status_t shard_open(shard_t *shard, store_t *store, unsigned number);
 void shard_close(shard_t *shard);
 uint64_t shard_cas(shard_t *shard);
+/* Later ones are larger than this one. */
+void shard_raise_cas(shard_t *shard, uint64_t cas);
 /* A full segment: reclaim may choose it; early: it is not full. */
 void shard_seal(shard_t *shard, extent_t *extent, bool early);
 /* The extent is in the list of this bucket, and of no other. */

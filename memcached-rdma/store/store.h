@@ -149,6 +149,7 @@ typedef struct store_put_s {
     store_mode_t mode;
     uint32_t client_flags;
     uint64_t compare; /* 0: nothing; of STORE_CAS, APPEND and PREPEND the CAS id that the item must have */
+    uint64_t cas;     /* CAS id that the item gets, of an earlier start; 0: a new one */
     bool binary_key;  /* the key may hold any bytes: readers are shown it in base64 */
     bool invalidate;  /* STORE_CAS: an older CAS id stores the item too, marked stale and with its old expiry */
 } store_put_t;
@@ -225,8 +226,9 @@ typedef struct store_counters {
 /* What went by reason, and commands that found or stored an item, of the items of one TTL bucket. */
 #define STORE_TTL_COUNTERS(X)                                                                                          \
     X(evicted)                                                                                                         \
-    X(evicted_nonzero) X(evicted_unfetched) X(reclaimed) X(expired_unfetched) X(outofmemory) X(get_hits) X(cmd_set)    \
-        X(delete_hits) X(incr_hits) X(decr_hits) X(cas_hits) X(cas_badval) X(touch_hits)
+    X(evicted_nonzero)                                                                                                 \
+    X(evicted_unfetched) X(reclaimed) X(expired_unfetched) X(outofmemory) X(get_hits) X(cmd_set) X(delete_hits)        \
+        X(incr_hits) X(decr_hits) X(cas_hits) X(cas_badval) X(touch_hits)
 
 typedef struct store_ttl_stats {
     uint64_t items, bytes; /* live */

@@ -159,7 +159,8 @@ store_status_t store_commit(store_draft_t *draft, const store_put_t *put, uint64
     shard->ttl[draft->pin.extent->ttl].cmd_set++;
     found_t found = find(shard, draft->hash, item);
     store_status_t status = permitted(shard, put, &found, &stale);
-    uint64_t cas = status == STORE_OK ? shard_cas(shard) : 0;
+    uint64_t cas = status != STORE_OK ? 0 : put->cas != 0 ? put->cas : shard_cas(shard);
+    shard_raise_cas(shard, cas);
     if (status == STORE_OK && joins) {
         status = join(shard, draft, &found, put->mode == STORE_APPEND, cas);
     } else if (status == STORE_OK) {
