@@ -33,9 +33,10 @@ UNLOCKED = {"Abi_get_info", "Abi_get_version", "Abort", "Comm_call_errhandler", 
 # Always thread-safe, also below MPI_THREAD_MULTIPLE, before MPI_Init and after MPI_Finalize (MPI 5.0, 11.4.1), where the gate of
 # the runtime is for one thread: they take the lock of small objects instead (mpi/obj/lock.c).
 ALWAYS = {"Abi_get_fortran_booleans", "Abi_get_fortran_info", "Abi_set_fortran_booleans", "Abi_set_fortran_info",
-          "Errhandler_set_state", "Add_error_class", "Add_error_code", "Add_error_string", "Errhandler_free", "Error_class", "Error_string", "Info_create",
-          "Info_create_env", "Info_delete", "Info_dup", "Info_free", "Info_get", "Info_get_nkeys", "Info_get_nthkey",
-          "Info_get_string", "Info_get_valuelen", "Info_set", "Remove_error_class", "Remove_error_code", "Remove_error_string"}
+          "Add_error_class", "Add_error_code", "Add_error_string", "Errhandler_free", "Errhandler_set_state", "Error_class",
+          "Error_string", "Info_create", "Info_create_env", "Info_delete", "Info_dup", "Info_free", "Info_get",
+          "Info_get_nkeys", "Info_get_nthkey", "Info_get_string", "Info_get_valuelen", "Info_set", "Remove_error_class",
+          "Remove_error_code", "Remove_error_string"}
 LENGTHS = ("comm", "local", "in", "out", "root")  # of arrays, where no argument says it
 WIDE_ARRAYS = {"COUNTS": "MPI_Count", "DISPLS": "MPI_Aint"}
 
