@@ -201,8 +201,8 @@ static void ignored_arguments(MPI_Win win, int *mine)
         MPI_Win_flush(right, win);
         CHECK(seen == 40 + right);
         seen = -1;
-        CHECK(MPI_Rget_accumulate_c(nowhere, -(MPI_Count)count << 40, none, &seen, 1, MPI_INT, right, 0, 1, MPI_INT,
-                                    MPI_NO_OP, win, &request) == MPI_SUCCESS);
+        CHECK(MPI_Rget_accumulate_c(nowhere, count * ((MPI_Count)1 << 40), none, &seen, 1, MPI_INT, right, 0, 1,
+                                    MPI_INT, MPI_NO_OP, win, &request) == MPI_SUCCESS);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         CHECK(seen == 40 + right);
     }
