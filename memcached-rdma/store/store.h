@@ -227,8 +227,9 @@ typedef struct store_counters {
 #define STORE_TTL_COUNTERS(X)                                                                                          \
     X(evicted)                                                                                                         \
     X(evicted_nonzero)                                                                                                 \
-    X(evicted_unfetched) X(reclaimed) X(expired_unfetched) X(outofmemory) X(get_hits) X(cmd_set) X(delete_hits)        \
-        X(incr_hits) X(decr_hits) X(cas_hits) X(cas_badval) X(touch_hits)
+    X(evicted_unfetched)                                                                                               \
+    X(reclaimed) X(expired_unfetched) X(outofmemory) X(get_hits) X(cmd_set) X(delete_hits) X(incr_hits) X(decr_hits)   \
+        X(cas_hits) X(cas_badval) X(touch_hits)
 
 typedef struct store_ttl_stats {
     uint64_t items, bytes; /* live */
