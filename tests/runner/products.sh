@@ -129,14 +129,14 @@ fetch_debian() { # $1: folder, $2...: packages
     shift
     [ ! -f "$folder/.complete" ] || return 0
     rm -rf "$folder" && mkdir -p "$folder" && cd "$folder" && apt-get download "$@" || return
-    for package in *.deb; do dpkg-deb -x "$package" . && rm "$package" || return; done
+    for package in *.deb; do dpkg-deb -x "$package" . && rm -f "$package" || return; done
     touch .complete
 }
 
 fetch_wheel() { # $1: folder, $2: requirement
     [ ! -f "$1/.complete" ] || return 0
     rm -rf "$1" && mkdir -p "$1" && cd "$1" && "$PYTHON" -m pip download --no-cache-dir --no-deps -d . "$2" || return
-    "$PYTHON" -m zipfile -e ./*.whl . && rm ./*.whl && touch .complete
+    "$PYTHON" -m zipfile -e ./*.whl . && rm -f ./*.whl && touch .complete
 }
 
 make_mpi4py() {
