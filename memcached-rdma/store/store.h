@@ -224,12 +224,11 @@ typedef struct store_counters {
 } store_counters_t;
 
 /* What went by reason, and commands that found or stored an item, of the items of one TTL bucket. */
+/* clang-format off */
 #define STORE_TTL_COUNTERS(X)                                                                                          \
-    X(evicted)                                                                                                         \
-    X(evicted_nonzero)                                                                                                 \
-    X(evicted_unfetched)                                                                                               \
-    X(reclaimed) X(expired_unfetched) X(outofmemory) X(get_hits) X(cmd_set) X(delete_hits) X(incr_hits) X(decr_hits)   \
-        X(cas_hits) X(cas_badval) X(touch_hits)
+    X(evicted) X(evicted_nonzero) X(evicted_unfetched) X(reclaimed) X(expired_unfetched) X(outofmemory) X(get_hits)    \
+    X(cmd_set) X(delete_hits) X(incr_hits) X(decr_hits) X(cas_hits) X(cas_badval) X(touch_hits)
+/* clang-format on */
 
 typedef struct store_ttl_stats {
     uint64_t items, bytes; /* live */
