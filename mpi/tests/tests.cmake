@@ -7,7 +7,8 @@ function(mpi_program name source)
     add_executable(run_${name} ${source})
     add_dependencies(run_${name} mpi_generated)
     set_target_properties(run_${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-    target_include_directories(run_${name} PRIVATE ${INC} ${TESTS}/run)
+    target_include_directories(run_${name} PRIVATE ${INC} ${TESTS}/run
+                               ${CMAKE_CURRENT_SOURCE_DIR}/../native-core/tests) # only_calls.h
     # gcc takes MPI_UNWEIGHTED, an address of no memory, for an array that is read
     target_compile_options(run_${name} PRIVATE -Wall -Wextra $<$<C_COMPILER_ID:GNU>:-Wno-stringop-overread>)
     target_link_libraries(run_${name} PRIVATE mpi_abi)

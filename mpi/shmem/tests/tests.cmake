@@ -8,7 +8,7 @@ function(shm_program name source)
     add_dependencies(shm_${name} shm_generated mpi_generated)
     set_target_properties(shm_${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/shmem-tests)
     target_include_directories(shm_${name} PRIVATE ${INC} ${SHM_TESTS} ${SHM_TESTS}/run
-                               ${CMAKE_CURRENT_SOURCE_DIR}/../native-core/tests) # step.h
+                               ${CMAKE_CURRENT_SOURCE_DIR}/../native-core/tests) # step.h, only_calls.h
     target_compile_options(shm_${name} PRIVATE -Wall -Wextra ${ARGN})
     target_link_libraries(shm_${name} PRIVATE mpi_abi Threads::Threads)
 endfunction()

@@ -4,22 +4,12 @@
  * ranks: 1 2 3 tcp nodes
  */
 #include "win.h"
+#include "win_heard.h"
 
 static MPI_Win created;
 static MPI_Win dynamic;
 static int memory[8];
 static int next;
-
-static int calls;
-static int last_code;
-static MPI_Win last_win;
-
-static void on_win(MPI_Win *win, int *code, ...)
-{
-    calls++;
-    last_win = *win;
-    last_code = *code;
-}
 
 /* ---- one class each */
 

@@ -5,18 +5,7 @@
  */
 #include <stdint.h>
 
-#include "rule.h"
-
-static int calls;
-static int last_code;
-static MPI_Win last_win;
-
-static void on_win(MPI_Win *win, int *code, ...)
-{
-    calls++;
-    last_win = *win;
-    last_code = *code;
-}
+#include "win_heard.h"
 
 static void attributes(MPI_Win win, void *base, MPI_Aint length, int unit, int flavour)
 {

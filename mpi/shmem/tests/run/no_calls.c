@@ -3,42 +3,21 @@
  * filter that ends the process at the first one.
  * PEs: 1 2
  */
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
-#include <stddef.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include "only_calls.h"
 #include "rule.h"
 
 static long words[1000];
 static long copy[1000];
 static int behind_filter;
 
-/* What ends a thread may be called. */
-static int install(void)
-{
-    static const int allowed[] = {SYS_exit, SYS_futex, SYS_madvise, SYS_munmap, SYS_rt_sigprocmask};
-    enum { COUNT = sizeof(allowed) / sizeof(allowed[0]) };
-    struct sock_filter filter[2 * COUNT + 2];
-    int at = 0;
-    filter[at++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-    for (int i = 0; i < COUNT; i++) {
-        filter[at++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)allowed[i], 0, 1);
-        filter[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-    }
-    filter[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
-    const struct sock_fprog program = {.len = (unsigned short)at, .filter = filter};
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
-
 static void *work(void *heap_arg)
 {
     long *heap = heap_arg;
     const int next = (me + 1) % size;
-    if (!install())
+    static const int allowed[] = {END_OF_THREAD};
+    if (!only_calls(allowed, sizeof(allowed) / sizeof(allowed[0])))
         return NULL;
     behind_filter = 1;
     for (int i = 0; i < 10000; i++) {
