@@ -44,8 +44,37 @@ extern bare_t bare;
 /* What a loop does with its buffers between two rounds. */
 typedef enum reuse { SAME, WRITTEN, FRESH } reuse_t;
 
-/* Writes a word of each line, with the value that is there: the line is in this processor's cache alone then. */
-void bare_write(char *memory, size_t bytes);
+/* What both do in a round with these bytes of their buffers. */
+typedef void (*round_fn)(size_t at, size_t bytes);
+/* Rounds between two meetings of both: seconds of one. out: the buffer that WRITTEN writes to: a word of each line, with the value
+ * that is there, so that the line is in this processor's cache alone. *at_p: where the last round's bytes are. */
+double bare_rounds(round_fn round, char *out, size_t bytes, int rounds, reuse_t reuse, size_t *at_p);
+
+/* Loops of a cell, one for each reuse, by measure(round, out, in, bytes, rounds, reuse) of the file. */
+#define BARE_LOOP(name, reuse, round, out, in)                                                                         \
+    static double name(bench_t *bench, size_t bytes, int rounds)                                                       \
+    {                                                                                                                  \
+        (void)bench;                                                                                                   \
+        return measure(round, out, in, bytes, rounds, reuse);                                                          \
+    }
+#define BARE_LOOPS(round, out, in)                                                                                     \
+    BARE_LOOP(same_##round, SAME, round, out, in)                                                                      \
+    BARE_LOOP(written_##round, WRITTEN, round, out, in)                                                                \
+    BARE_LOOP(fresh_##round, FRESH, round, out, in)
+
+/* Cells of these loops. all, scale: as in a cell_t. */
+#define BARE_CELL(name, loop, size, all, scale) {name, loop, size, {2000, 500}, all, scale, 0, "us"}
+/* clang-format off */
+#define BARE_CELLS(name, round, all, scale)                                                                            \
+    BARE_CELL(name, same_##round, 16u << 10, all, scale), BARE_CELL(name, same_##round, 64u << 10, all, scale),        \
+    BARE_CELL(name, same_##round, 256u << 10, all, scale), BARE_CELL(name, same_##round, 1u << 20, all, scale),        \
+    BARE_CELL(name, same_##round, 4u << 20, all, scale),                                                               \
+    BARE_CELL(name ".written", written_##round, 64u << 10, all, scale),                                                \
+    BARE_CELL(name ".written", written_##round, 1u << 20, all, scale),                                                 \
+    BARE_CELL(name ".fresh", fresh_##round, 64u << 10, all, scale),                                                    \
+    BARE_CELL(name ".fresh", fresh_##round, 1u << 20, all, scale)
+/* clang-format on */
+
 /* Tells the other one that a step is done. */
 void bare_say(void);
 /* Waits until the other one has said so once more. */

@@ -15,8 +15,6 @@
 #include <emmintrin.h>
 #endif
 
-typedef void (*way_fn)(int sends, size_t at, size_t bytes);
-
 static void pull(int sends, size_t at, size_t bytes)
 {
     if (sends) {
@@ -132,64 +130,38 @@ static void ring_64(int sends, size_t at, size_t bytes)
     ring(sends, at, bytes, 64u << 10);
 }
 
-/* A round is there and back. Buffers: where the bytes lie, and where they arrive. */
-static double ping_pong(way_fn way, char *out, char *in, size_t bytes, int rounds, reuse_t reuse)
+static double measure(round_fn round, char *out, char *in, size_t bytes, int rounds, reuse_t reuse)
 {
     size_t at = 0;
     memset(in, 0, SPAN);
-    bare_say();
-    bare_hear();
-    const double start = seconds_now();
-    for (int i = 0; i < rounds; i++) {
-        at = reuse == FRESH ? (size_t)i * bytes % SPAN : 0;
-        if (reuse == WRITTEN)
-            bare_write(out, bytes);
-        way(bare.rank == 0, at, bytes);
-        way(bare.rank != 0, at, bytes);
-    }
-    const double took = seconds_now() - start;
-    bare_say();
-    bare_hear();
+    const double took = bare_rounds(round, out, bytes, rounds, reuse, &at);
     expect_bytes("copy", in + at, bytes, bare.other + 1);
-    return took / rounds;
+    return took;
 }
 
-#define LOOP(way, out, in)                                                                                             \
-    static double same_##way(bench_t *bench, size_t bytes, int rounds)                                                 \
+/* A round is there and back. */
+#define WAY(way, out, in)                                                                                              \
+    static void both_##way(size_t at, size_t bytes)                                                                    \
     {                                                                                                                  \
-        (void)bench;                                                                                                   \
-        return ping_pong(way, out, in, bytes, rounds, SAME);                                                           \
+        way(bare.rank == 0, at, bytes);                                                                                \
+        way(bare.rank != 0, at, bytes);                                                                                \
     }                                                                                                                  \
-    static double written_##way(bench_t *bench, size_t bytes, int rounds)                                              \
-    {                                                                                                                  \
-        (void)bench;                                                                                                   \
-        return ping_pong(way, out, in, bytes, rounds, WRITTEN);                                                        \
-    }                                                                                                                  \
-    static double fresh_##way(bench_t *bench, size_t bytes, int rounds)                                                \
-    {                                                                                                                  \
-        (void)bench;                                                                                                   \
-        return ping_pong(way, out, in, bytes, rounds, FRESH);                                                          \
-    }
+    BARE_LOOPS(both_##way, out, in)
 
-LOOP(pull, bare.out[bare.rank], bare.in[bare.rank])
-LOOP(push, bare.out[bare.rank], bare.in[bare.rank])
+WAY(pull, bare.out[bare.rank], bare.in[bare.rank])
+WAY(push, bare.out[bare.rank], bare.in[bare.rank])
 #ifdef __SSE2__
-LOOP(push_stream, bare.out[bare.rank], bare.in[bare.rank])
+WAY(push_stream, bare.out[bare.rank], bare.in[bare.rank])
 #endif
-LOOP(halves, bare.out[bare.rank], bare.in[bare.rank])
-LOOP(kernel_pull, bare.own_out, bare.own_in)
-LOOP(kernel_push, bare.own_out, bare.own_in)
-LOOP(kernel_halves, bare.own_out, bare.own_in)
-LOOP(ring_16, bare.own_out, bare.own_in)
-LOOP(ring_32, bare.own_out, bare.own_in)
-LOOP(ring_64, bare.own_out, bare.own_in)
+WAY(halves, bare.out[bare.rank], bare.in[bare.rank])
+WAY(kernel_pull, bare.own_out, bare.own_in)
+WAY(kernel_push, bare.own_out, bare.own_in)
+WAY(kernel_halves, bare.own_out, bare.own_in)
+WAY(ring_16, bare.own_out, bare.own_in)
+WAY(ring_32, bare.own_out, bare.own_in)
+WAY(ring_64, bare.own_out, bare.own_in)
 
-#define CELL(name, loop, size) {name, loop, size, {2000, 500}, 0, 0.5e6, 0, "us"}
-#define CELLS(name, way)                                                                                               \
-    CELL(name, same_##way, 16u << 10), CELL(name, same_##way, 64u << 10), CELL(name, same_##way, 256u << 10),          \
-        CELL(name, same_##way, 1u << 20), CELL(name, same_##way, 4u << 20),                                            \
-        CELL(name ".written", written_##way, 64u << 10), CELL(name ".written", written_##way, 1u << 20),               \
-        CELL(name ".fresh", fresh_##way, 64u << 10), CELL(name ".fresh", fresh_##way, 1u << 20)
+#define CELLS(name, way) BARE_CELLS(name, both_##way, 0, 0.5e6)
 
 const cell_t copy_cells[] = {
     CELLS("copy.pull", pull),

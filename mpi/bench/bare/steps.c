@@ -27,12 +27,6 @@ static void add(count_t *count)
     atomic_store_explicit(&count->value, of(count) + 1, memory_order_release);
 }
 
-void bare_write(char *memory, size_t bytes)
-{
-    for (size_t at = 0; at < bytes; at += LINE)
-        *(volatile char *)(memory + at) = memory[at];
-}
-
 void bare_say(void)
 {
     add(&bare.meeting->said[bare.rank]);
@@ -42,6 +36,29 @@ void bare_hear(void)
 {
     static uint64_t heard;
     await(&bare.meeting->said[bare.other], ++heard);
+}
+
+static void write_lines(char *memory, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += LINE)
+        *(volatile char *)(memory + at) = memory[at];
+}
+
+double bare_rounds(round_fn round, char *out, size_t bytes, int rounds, reuse_t reuse, size_t *at_p)
+{
+    bare_say();
+    bare_hear();
+    const double start = seconds_now();
+    for (int i = 0; i < rounds; i++) {
+        *at_p = reuse == FRESH ? (size_t)i * bytes % SPAN : 0;
+        if (reuse == WRITTEN)
+            write_lines(out, bytes);
+        round(*at_p, bytes);
+    }
+    const double took = seconds_now() - start;
+    bare_say();
+    bare_hear();
+    return took / rounds;
 }
 
 static size_t least(size_t a, size_t b)

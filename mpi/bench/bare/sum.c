@@ -106,8 +106,6 @@ static void read_slices(size_t at, size_t bytes)
     bare_hear();
 }
 
-typedef void (*sum_fn)(size_t at, size_t bytes);
-
 static void fill(char *memory, double value)
 {
     double *doubles = (double *)(void *)memory;
@@ -123,56 +121,23 @@ static void expect_sum(const char *from, size_t bytes)
             bench_fail("sum", "wrong content");
 }
 
-static double steps(sum_fn sum, char *out, char *in, size_t bytes, int rounds, reuse_t reuse)
+static double measure(round_fn round, char *out, char *in, size_t bytes, int rounds, reuse_t reuse)
 {
     size_t at = 0;
     fill(out, bare.rank + 1);
     memset(in, 0, SPAN);
-    bare_say();
-    bare_hear();
-    const double start = seconds_now();
-    for (int i = 0; i < rounds; i++) {
-        at = reuse == FRESH ? (size_t)i * bytes % SPAN : 0;
-        if (reuse == WRITTEN)
-            bare_write(out, bytes);
-        sum(at, bytes);
-    }
-    const double took = seconds_now() - start;
-    bare_say();
-    bare_hear();
+    const double took = bare_rounds(round, out, bytes, rounds, reuse, &at);
     expect_sum(in + at, bytes);
-    return took / rounds;
+    return took;
 }
 
-#define LOOP(sum, out, in)                                                                                             \
-    static double same_##sum(bench_t *bench, size_t bytes, int rounds)                                                 \
-    {                                                                                                                  \
-        (void)bench;                                                                                                   \
-        return steps(sum, out, in, bytes, rounds, SAME);                                                               \
-    }                                                                                                                  \
-    static double written_##sum(bench_t *bench, size_t bytes, int rounds)                                              \
-    {                                                                                                                  \
-        (void)bench;                                                                                                   \
-        return steps(sum, out, in, bytes, rounds, WRITTEN);                                                            \
-    }                                                                                                                  \
-    static double fresh_##sum(bench_t *bench, size_t bytes, int rounds)                                                \
-    {                                                                                                                  \
-        (void)bench;                                                                                                   \
-        return steps(sum, out, in, bytes, rounds, FRESH);                                                              \
-    }
+BARE_LOOPS(mapped, bare.out[bare.rank], bare.in[bare.rank])
+BARE_LOOPS(ring, bare.own_out, bare.own_in)
+BARE_LOOPS(ring_slices, bare.own_out, bare.own_in)
+BARE_LOOPS(read_all, bare.own_out, bare.own_in)
+BARE_LOOPS(read_slices, bare.own_out, bare.own_in)
 
-LOOP(mapped, bare.out[bare.rank], bare.in[bare.rank])
-LOOP(ring, bare.own_out, bare.own_in)
-LOOP(ring_slices, bare.own_out, bare.own_in)
-LOOP(read_all, bare.own_out, bare.own_in)
-LOOP(read_slices, bare.own_out, bare.own_in)
-
-#define CELL(name, loop, size) {name, loop, size, {2000, 500}, 1, 1e6, 0, "us"}
-#define CELLS(name, sum)                                                                                               \
-    CELL(name, same_##sum, 16u << 10), CELL(name, same_##sum, 64u << 10), CELL(name, same_##sum, 256u << 10),          \
-        CELL(name, same_##sum, 1u << 20), CELL(name, same_##sum, 4u << 20),                                            \
-        CELL(name ".written", written_##sum, 64u << 10), CELL(name ".written", written_##sum, 1u << 20),               \
-        CELL(name ".fresh", fresh_##sum, 64u << 10), CELL(name ".fresh", fresh_##sum, 1u << 20)
+#define CELLS(name, sum) BARE_CELLS(name, sum, 1, 1e6)
 
 const cell_t sum_cells[] = {
     CELLS("sum.mapped", mapped),           CELLS("sum.ring", ring),
