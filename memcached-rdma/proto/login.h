@@ -25,8 +25,8 @@ typedef struct login_users {
 
 typedef enum login_result { LOGIN_RIGHT, LOGIN_WRONG, LOGIN_MALFORMED } login_result_t;
 
-/* Reads lines "user:password"; the last one needs no end, and empty ones are skipped. NULL: that are all users; else what is
- * wrong with line *line_p, and the users are undefined. */
+/* Reads lines "user:password". The last line needs no end; empty lines are skipped. NULL: `users` has all of them; else the fault
+ * of line *line_p, and the users are undefined. */
 const char *login_read(const char *text, size_t length, login_users_t *users, unsigned *line_p);
 /* "set KEY FLAGS EXPTIME BYTES ...", without the end of the line: the bytes of the login that follow. False: another command. */
 bool login_line(const char *line, size_t length, uint32_t *bytes_p);

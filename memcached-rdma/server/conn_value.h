@@ -10,7 +10,7 @@ exec_t conn_exec(conn_t *conn);
 char *value_target(const conn_t *conn);
 /* The value gives up its memory: it was stored, or is lost. */
 void value_drop(conn_t *conn);
-/* A value whose command line is `line`: takes what is buffered, and remembers the line when more has to come. */
+/* A value whose command line is `line`: takes its bytes from the buffer, and remembers the line if more bytes have to come. */
 void value_begin(conn_t *conn, const request_t *request, const char *line, size_t line_bytes);
 /* A line of a client that has not logged in: only the data of a login may follow, which is collected as a value is. */
 void value_login(conn_t *conn, const char *line, size_t length);

@@ -25,7 +25,7 @@ void wire_close(wire_t *wire);
 /* As recvmsg and sendmsg with MSG_DONTWAIT. */
 ssize_t wire_receive(wire_t *wire, worker_t *worker, int fd, struct msghdr *message);
 ssize_t wire_send(wire_t *wire, worker_t *worker, int fd, const struct msghdr *message);
-/* Sends what is kept. False: the client takes nothing now. */
+/* Sends the bytes that the connection keeps. False: the client takes nothing now. */
 bool wire_flush(wire_t *wire);
 /* There are bytes that no event of the socket tells. */
 bool wire_has_more(const wire_t *wire);

@@ -51,7 +51,7 @@ typedef struct store_config {
     store_source_t source;
     uint32_t (*now)(void *arg); /* the clock */
     void *now_arg;
-    /* NULL, or: is told each item that is evicted, with a lock held: it must be short, and call nothing of the store. */
+    /* NULL, or a function that gets each evicted item. The shard's lock is held: the function must not call the store. */
     void (*evicted)(void *arg, const struct store_hit *hit);
     void *evicted_arg;
     uint64_t started_ns; /* CLOCK_MONOTONIC at second STORE_CLOCK_START, for readers in other processes */

@@ -61,7 +61,7 @@ class IdleTest(unittest.TestCase):
             last = time.monotonic()
             if answered != b"MN\r\n":
                 break
-            time.sleep(0.01)  # not to load the machine
+            time.sleep(0.01)  # between two looks: a loop without it keeps the server from running
         if longest >= TIMEOUT:
             return False  # this process was kept from running
         talker.sendall(b"mn\r\n")
