@@ -45,9 +45,10 @@ def compiled(source, folder):
     """The program, linked with the library of the family; None: its text, where the compiler refuses it."""
     header, library = values.find(packages(), "mpi.h", "include"), values.find(packages(), "libmpi.so.40")
     program = pathlib.Path(folder) / source.stem
-    result = subprocess.run(["cc", "-O1", "-Werror=implicit-function-declaration", "-I", header.parent, "-I", PROGRAMS, "-I",
-                             ROOT / "native-core/tests", source, "-o", program, library, "-Wl,--allow-shlib-undefined", "-lpthread", "-lm", "-ldl"],
-                            capture_output=True, text=True, timeout=LIMIT, check=False)
+    command = ["cc", "-O1", "-Werror=implicit-function-declaration", "-I", header.parent, "-I", PROGRAMS, "-I",
+               ROOT / "native-core/tests", source, "-o", program, library, "-Wl,--allow-shlib-undefined",
+               "-lpthread", "-lm", "-ldl"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
     return (program, "") if result.returncode == 0 else (None, result.stderr)
 
 
