@@ -7,13 +7,10 @@ itself, and the tools and libraries of this machine. Files that git ignores do n
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 
-TOOLS = (["cc", "--version"], ["cmake", "--version"], ["java", "-version"], ["python3", "--version"], ["uname", "-r"])
-FOUND = ("ccache", "clang", "mold", "mpiexec.hydra", "ssh", "memcached", "memccapable", "qemu-system-x86_64", "shellcheck",
-         "valgrind")
-LIBRARIES = ("libssl.so", "libcrypto.so", "libibverbs.so", "librdmacm.so", "liblz4.so", "libzstd.so", "libc.so", "libmemcached.so")
+import machine
+
 MOST = 20  # passes of one suite that are kept
 OWN = ("tests/runner", "tests/lib", "verbena")
 
@@ -31,24 +28,6 @@ def files_below(root):
     except OSError:  # no git here
         names = []
     return sorted(name for name in (names if "tests/suites.yaml" in names else walked(root)) if name and (root / name).is_file())
-
-
-def output_of(words):
-    try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=60)
-        return done.stdout + done.stderr
-    except (OSError, subprocess.TimeoutExpired):
-        return "none"
-
-
-def machine():
-    """What is installed: versions of tools, and the libraries' files."""
-    known = output_of(["/sbin/ldconfig", "-p"]).splitlines()
-    ours = [line for line in known if "=>" in line and line.split()[0].startswith(LIBRARIES)]
-    paths = sorted({os.path.realpath(line.split("=>")[1].strip()) for line in ours})
-    sizes = [f"{path} {os.stat(path).st_size} {int(os.stat(path).st_mtime)}" for path in paths if os.path.exists(path)]
-    found = [f"{name} {shutil.which(name)}" for name in FOUND]
-    return "\n".join([*map(output_of, TOOLS), *found, *sizes, str(os.getuid())])
 
 
 def content_of(path):
@@ -77,7 +56,7 @@ class Memory:
 
     def _of_inputs(self, inputs):
         if self.files is None:
-            self.files, self.machine = files_below(self.root), machine()
+            self.files, self.machine = files_below(self.root), machine.text()
         return [f"{name} {self._of_file(name)}" for name in self.files
                 if any(one == "." or name == one or name.startswith(one + "/") for one in inputs)]
 

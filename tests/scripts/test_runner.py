@@ -46,6 +46,8 @@ class Tree:
         self.root = pathlib.Path(folder) / "root"
         for name in ("runner", "lib"):
             shutil.copytree(TESTS / name, self.root / "tests" / name, ignore=shutil.ignore_patterns("__pycache__"))
+        # Somebody may install a package while these tests run, such as the same run of './verbena test' on a fresh machine.
+        self.write("tests/runner/machine.py", "def text():\n    return 'a machine'\n")
         (self.root / "tests/suites.yaml").write_text(f"products: {products}\nsuites:\n{rows}")
         self.write("verbena", f"#!/bin/sh\nshift\n{make}\n").chmod(0o755)
         self.write(".gitignore", "state\ncache\n")
@@ -338,6 +340,17 @@ class MemoryTest(RunnerCase):
             tree.write("in-one/x", text)
             counted.append(tree.run()[1].splitlines()[-1][0])
         self.assertEqual(counted, ["1", "0", "1"])
+
+    def test_an_installed_tool_counts_as_an_input(self):
+        tree = self.tree(says("one", "echo 1 passed, 0 failed"))
+        shutil.copy(TESTS / "runner/machine.py", tree.root / "tests/runner")
+        tree.write("bin/valgrind", "").chmod(0o755)
+        ask = [sys.executable, "-B", "-c", "import machine; print(machine.text())"]
+        with_it, without = (subprocess.run(ask, cwd=tree.root / "tests/runner", env={**os.environ, "PATH": path}, text=True,
+                                           capture_output=True, check=True).stdout
+                            for path in (f"{tree.root}/bin:{os.environ['PATH']}", os.environ["PATH"]))
+        self.assertIn(f"valgrind {tree.root}/bin/valgrind\n", with_it)
+        self.assertNotEqual(with_it, without)
 
     def test_variables_that_choose_tests_do_not_reach_a_whole_suite(self):
         os.environ["GTEST_FILTER"] = "7"
