@@ -94,7 +94,7 @@ class BalancerTest(Waiting):
                     self.assert_limited(cluster, balancer)
                     self.ran(cluster, "dfsadmin", "-setBalancerBandwidth", str(WIDE))
                     said = balancer.communicate(timeout=LIMIT)[0]
-                # Its status is no matter: with metrics on, Hadoop 3.4.2's fails when it looks once more whether all is balanced.
+                # Its status is no matter: with metrics on, Hadoop 3.4's fails when it looks once more whether all is balanced.
                 self.assertIn("Total bytes (blocks) moved in this iteration", said)
                 self.assert_moved(cluster, before)
                 back = pathlib.Path(folder, "back")

@@ -48,8 +48,8 @@ class ContractTest(unittest.TestCase):
     def test_hadoops_contracts_hold_and_their_bytes_go_by_the_core(self):
         names = sorted(self.contracts())
         output = self.run_suites([f"org.apache.hadoop.fs.contract.hdfs.{name}" for name in names])
-        self.assertRegex(output, r"\nOK \(\d+ tests\)\n", "\n".join(self.told(output)))
-        count = int(re.search(r"\nOK \((\d+) tests\)\n", output).group(1))
+        self.assertIn("[         0 tests failed", output, "\n".join(self.told(output)))
+        count = int(re.search(r"\[ *(\d+) tests started", output).group(1))
         print(f"{count} tests of {len(names)} contracts", flush=True)
         self.assertGreaterEqual(count, 278)
         by_core = re.findall(r"DataNode /(\S+) is reached by the core", output)
@@ -66,14 +66,15 @@ class ContractTest(unittest.TestCase):
     @staticmethod
     def told(output):
         """What JUnit and the plugin say, without the traces of faults that the tests provoke."""
-        return [line for line in output.split("\n") if re.match(r"\d+\) |Tests run:|java\.lang\.Assert|.*erbena", line)][-60:]
+        return [line for line in output.split("\n") if re.search(r"\[X\]|=> |\[ *\d+ tests|erbena", line)][-60:]
 
     def run_suites(self, classes):
         beside = java.jars.fetched(f"hadoop-contract-{java.VERSION}", str(HERE / "contract/pom.xml"))
         sources = [f"{beside}/hadoop-{name}-{java.VERSION}-test-sources.jar" for name in ("hdfs", "common")]
         path = ":".join([str(self.folder), *sources, f"{java.library()}/*", f"{beside}/*", os.environ["VERBENA_HADOOP_JAR"]])
         argv = ["java", "-Xmx1g", *java.QUICK, *java.OPENS, f"-Dtest.build.data={self.folder / 'data'}", "-cp", path,
-                "org.junit.runner.JUnitCore", *classes]
+                "org.junit.platform.console.ConsoleLauncher", "execute", "--disable-banner", "--disable-ansi-colors",
+                "--details=tree", *(f"--select-class={one}" for one in classes)]
         done = subprocess.run(argv, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, errors="replace", timeout=LIMIT, check=False)
         return done.stdout

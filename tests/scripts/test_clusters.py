@@ -12,7 +12,7 @@ import unittest
 
 import command
 
-JARS = {"hadoop": "hadoop-3.4.2", "hbase": "hbase-2.6.4-hadoop3"}
+JARS = {"hadoop": "hadoop-3.5.0", "hbase": "hbase-2.6.4-hadoop3"}
 LIMIT = 300  # seconds, also on a loaded machine
 # A Java whose daemons are there and never ready, and whose NameNode can be formatted.
 JAVA = """#!/bin/sh

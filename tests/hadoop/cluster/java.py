@@ -7,7 +7,7 @@ import jars
 from daemons import jvm
 from daemons.errors import Failed
 
-VERSION = os.environ.get("VERBENA_HADOOP_VERSION") or "3.4.2"  # others: test_versions.py
+VERSION = os.environ.get("VERBENA_HADOOP_VERSION") or "3.5.0"  # others: test_versions.py
 POM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "pom.xml")
 # What Hadoop's own start scripts open for Java 17.
 OPENS = jvm.opens("java.lang", "java.util", "java.util.concurrent", "java.io", "java.net", "java.nio", "sun.nio.ch")
