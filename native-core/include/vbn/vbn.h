@@ -446,8 +446,10 @@ VBN_API vbn_status_t vbn_mem_reserve(vbn_context_t *context, size_t size, vbn_me
 VBN_API vbn_status_t vbn_mem_commit(vbn_mem_t *mem, size_t offset, size_t length);
 /* Gives the whole pages of [offset, offset+length) in bytes of reserved or joined memory back to the host, in all
  * contexts that share it; a later vbn_mem_commit allocates them again, with zeros. Until then their state is that of
- * pages that were never committed. No context and no peer may use the range meanwhile, nor a key that overlaps it.
- * VBN_ERR_RANGE; VBN_ERR_INVALID: other memory; VBN_ERR_SYSTEM: the kernel keeps the pages. Any thread. */
+ * pages that were never committed. Keys of ranges inside [offset, offset+length) that this context has exported become
+ * stale, and no device serves them any more; peers that have mapped the memory keep their mapping. No context and no
+ * peer may use the range meanwhile, nor another key that overlaps it. VBN_ERR_RANGE; VBN_ERR_INVALID: other memory;
+ * VBN_ERR_SYSTEM: the kernel keeps the pages. Any thread. */
 VBN_API vbn_status_t vbn_mem_uncommit(vbn_mem_t *mem, size_t offset, size_t length);
 /* Makes this context an owner of the whole memory behind a key. The context can commit it, export keys of it, and
  * free its part by vbn_mem_free; messages from the memory are copied once. The memory lives until all contexts that

@@ -104,6 +104,18 @@ void mem_device_end(mem_registry_t *registry, mem_device_t *device)
     pthread_mutex_unlock(&registry->exposing);
 }
 
+void mem_unexpose_inside(vbn_mem_t *mem, uint64_t start, uint64_t stop)
+{
+    pthread_mutex_lock(&mem->registry->exposing);
+    for (list_link_t *link = mem->exposures.next, *next; link != &mem->exposures; link = next) {
+        mem_exposure_t *exposure = container_of(link, mem_exposure_t, of_mem);
+        next = link->next;
+        if (exposure->offset >= start && exposure->offset + exposure->length <= stop)
+            end(exposure);
+    }
+    pthread_mutex_unlock(&mem->registry->exposing);
+}
+
 void mem_unexpose(vbn_mem_t *mem)
 {
     pthread_mutex_lock(&mem->registry->exposing);

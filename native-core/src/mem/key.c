@@ -9,17 +9,41 @@
 
 #include "base/os.h"
 
+static uint64_t range_hash(uint64_t offset, uint64_t length, unsigned access)
+{
+    return mem_mix(mem_mix(offset, length), access);
+}
+
+static void end_key(mem_key_t *key)
+{
+    mem_consent_end(key);
+    (void)handle_drop(&key->mem->registry->keys, key->handle);
+    free(key);
+}
+
 void mem_drop_keys(vbn_mem_t *mem)
 {
     list_link_t *link;
     while ((link = list_pop(&mem->keys)) != NULL) {
-        mem_key_t *key = container_of(link, mem_key_t, link);
-        mem_consent_end(key);
-        (void)handle_drop(&mem->registry->keys, key->handle);
-        free(key);
+        end_key(container_of(link, mem_key_t, link));
     }
     map_free(&mem->key_by_range);
     map_init(&mem->key_by_range);
+}
+
+void mem_drop_keys_inside(vbn_mem_t *mem, uint64_t start, uint64_t end)
+{
+    for (list_link_t *link = mem->keys.next, *next; link != &mem->keys; link = next) {
+        mem_key_t *key = container_of(link, mem_key_t, link);
+        next = link->next;
+        uint64_t hash = range_hash(key->offset, key->length, key->access);
+        if (key->offset < start || key->length > end - start || key->offset - start > end - start - key->length)
+            continue;
+        if (map_get(&mem->key_by_range, hash) == key)
+            (void)map_remove(&mem->key_by_range, hash);
+        list_remove(link);
+        end_key(key);
+    }
 }
 
 vbn_status_t mem_check_access(unsigned access)
@@ -54,7 +78,7 @@ static vbn_status_t check_export(const vbn_mem_t *mem, size_t offset, size_t len
 /* The key of exactly this range and these rights, made when there is none. Lock held. */
 static vbn_status_t key_for(vbn_mem_t *mem, uint64_t offset, uint64_t length, unsigned access, mem_key_t **key_p)
 {
-    uint64_t hash = mem_mix(mem_mix(offset, length), access);
+    uint64_t hash = range_hash(offset, length, access);
     mem_key_t *key = map_get(&mem->key_by_range, hash);
     if (key != NULL && key->offset == offset && key->length == length && key->access == access) {
         *key_p = key;

@@ -144,11 +144,15 @@ typedef struct mem_key_rights {
 vbn_status_t mem_key_rights(mem_registry_t *registry, uint64_t key_handle, mem_key_rights_t *rights_p);
 /* No device serves the memory any more. Its keys are stale already, so that it cannot be exposed again. */
 void mem_unexpose(vbn_mem_t *mem);
+/* The same for ranges inside [start, end) of shared memory. */
+void mem_unexpose_inside(vbn_mem_t *mem, uint64_t start, uint64_t end);
 
 /* VBN_ERR_INVALID: no rights, or unknown ones. */
 vbn_status_t mem_check_access(unsigned access);
 /* Makes every key of mem stale. Lock held. */
 void mem_drop_keys(vbn_mem_t *mem);
+/* Makes every key of a range inside [start, end) of mem stale. Lock held. */
+void mem_drop_keys_inside(vbn_mem_t *mem, uint64_t start, uint64_t end);
 /* As mem_find. Lock held. */
 vbn_mem_t *mem_find_locked(mem_registry_t *registry, const void *address, size_t length);
 /* As mem_find_locked, among the user's own that is not known to have changed: whether it has is for mem_is_there to

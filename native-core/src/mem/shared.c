@@ -177,11 +177,21 @@ static void count_uncommitted(vbn_mem_t *mem, uint64_t before, size_t start, siz
     pthread_mutex_unlock(&mem->registry->lock);
 }
 
+/* Who exports a key of the range later gets a new one, and a device registers the new pages. */
+static void end_keys(vbn_mem_t *mem, size_t start, size_t end)
+{
+    pthread_mutex_lock(&mem->registry->lock);
+    mem_drop_keys_inside(mem, start, end);
+    pthread_mutex_unlock(&mem->registry->lock);
+    mem_unexpose_inside(mem, start, end);
+}
+
 vbn_status_t mem_uncommit(vbn_mem_t *mem, size_t offset, size_t length)
 {
     vbn_status_t status = check_shared(mem, offset, length);
     if (status != VBN_OK)
         return status;
+    end_keys(mem, offset, offset + length);
     size_t page = os_page_bytes();
     size_t start = (offset + page - 1) / page * page, end = (offset + length) / page * page;
     if (start >= end)

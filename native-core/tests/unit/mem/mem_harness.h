@@ -67,6 +67,7 @@ vbn_status_t bench_expose(bench_device_t *device, uint64_t key, uint32_t *device
 
 vbn_status_t mem_revoke(vbn_mem_t *mem);
 vbn_status_t mem_discard(vbn_mem_t *mem);
+vbn_status_t mem_uncommit(vbn_mem_t *mem, size_t offset, size_t length);
 vbn_status_t mem_free(vbn_mem_t *mem);
 void *mem_address(const vbn_mem_t *mem);
 size_t mem_size(const vbn_mem_t *mem);

@@ -84,6 +84,28 @@ TEST_F(Expose, of_reserved_memory_a_device_serves_the_ranges_of_keys)
     EXPECT_EQ(bench_counter(owner, "mem.exposed.bytes"), 0u);
 }
 
+TEST_F(Expose, pages_that_are_given_back_end_the_keys_inside_them)
+{
+    vbn_mem_t *mem = nullptr;
+    ASSERT_EQ(bench_reserve(owner, 8 * SIZE, &mem), VBN_OK) << vbn_error_text();
+    uint64_t inside = key(mem, SIZE + 64, 100, BOTH), whole = key(mem, 0, 8 * SIZE, VBN_ACCESS_READ);
+    uint64_t beside = key(mem, 2 * SIZE, SIZE, BOTH);
+    ASSERT_EQ(expose(inside), VBN_OK);
+    ASSERT_EQ(expose(beside), VBN_OK);
+    EXPECT_EQ(mem_uncommit(mem, SIZE + 65, 99), VBN_OK); /* it begins before that */
+    EXPECT_EQ(expose(inside), VBN_OK);
+    EXPECT_EQ(mem_uncommit(mem, SIZE, SIZE), VBN_OK);
+    EXPECT_EQ(expose(inside), VBN_ERR_STALE);
+    EXPECT_EQ(bench_device_serves(device), 1u);
+    EXPECT_EQ(expose(beside), VBN_OK);
+    EXPECT_EQ(expose(whole), VBN_OK); /* messages from that memory name it */
+    uint64_t again = key(mem, SIZE + 64, 100, BOTH);
+    EXPECT_NE(again, inside);
+    EXPECT_EQ(expose(again), VBN_OK);
+    EXPECT_EQ(mem_free(mem), VBN_OK);
+    EXPECT_EQ(bench_counter(owner, "mem.exposed.bytes"), 0u);
+}
+
 TEST_F(Expose, nothing_is_served_after_a_revoke_or_without_a_key)
 {
     vbn_mem_t *mem = make();
