@@ -255,6 +255,27 @@ static int free_ordinary(const void *address)
     return rt_fail("%p is no memory that MPI_Alloc_mem has given, or it was freed before", address);
 }
 
+void rt_memory_find(const void *address, rt_memory_place_t *place)
+{
+    const arena_t *arena = arena_of(address);
+    *place = (rt_memory_place_t){0};
+    if (arena == NULL)
+        return;
+    place->mem = arena->mem;
+    place->offset = arena->at + (size_t)((const unsigned char *)address - arena->base);
+    place->is_node = arena->is_node;
+}
+
+void rt_memory_end_keys(const void *address)
+{
+    const arena_t *arena = arena_of(address);
+    const rt_block_t *block = arena == NULL ? NULL
+                                            : rt_blocks_at(&arena->blocks,
+                                                           (size_t)((const unsigned char *)address - arena->base));
+    if (block != NULL)
+        (void)vbn_mem_uncommit(arena->mem, arena->at + block->offset, block->size);
+}
+
 int rt_memory_free(void *address)
 {
     arena_t *arena = arena_of(address);

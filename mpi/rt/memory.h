@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * memory.h - memory for the program: MPI_Alloc_mem, and windows. One allocator hands out blocks of an arena.
  *
- *   arena of the node   in this rank's part of node memory (node.h): the ranks of the node reach it by loads and stores
+ *   arena of the node   in this rank's part of node memory (node.h): the ranks of the node need no key for loads and stores
  *   arena of its own    where there is no node memory: of this process alone; peers map it by keys
  *   ordinary memory     where addresses are too scarce for an arena as large as the host (ulimit -v), or memfd_create is refused
  *
@@ -25,6 +25,16 @@
 int rt_memory_alloc(size_t size, size_t alignment, void **address_p);
 /* -1: no block of rt_memory_alloc begins there. */
 int rt_memory_free(void *address);
+
+/* How other ranks reach a block. */
+typedef struct rt_memory_place {
+    struct vbn_mem *mem; /* for keys; NULL: ordinary memory, which no peer can map */
+    size_t offset;       /* of the block in mem */
+    int is_node;         /* ranks of the node reach it at the same offset of their mapping (rt_node_at) */
+} rt_memory_place_t;
+void rt_memory_find(const void *address, rt_memory_place_t *place);
+/* Keys of ranges inside the block become stale, and its pages are zeros: before rt_memory_free, where keys were given away. */
+void rt_memory_end_keys(const void *address);
 
 #define RT_MEMORY_CONTEXT 1 /* the program has memory of the context that is open: it must not be closed */
 #define RT_MEMORY_NODE 2    /* and some is node memory, which must not be freed */

@@ -63,6 +63,18 @@ static inline unsigned char *rt_node_control(int index)
     return rt_node.base + (size_t)index * RT_NODE_CONTROL;
 }
 
+/* Where this rank has mapped the byte at an offset of the memory, which is the same at all ranks of the node. */
+static inline unsigned char *rt_node_at(size_t offset)
+{
+    return rt_node.base + offset;
+}
+
+/* Bytes of the memory. */
+static inline size_t rt_node_bytes(void)
+{
+    return (size_t)(rt_node.parts - rt_node.base) + ((size_t)rt_node.count << rt_node.shift);
+}
+
 /* Bytes of a quarter of a part. */
 static inline size_t rt_node_quarter(void)
 {

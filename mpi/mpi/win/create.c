@@ -14,13 +14,12 @@
 #include "win/attr.h"
 #include "win/epoch.h"
 #include "win/hints.h"
+#include "win/memory.h"
 #include "win/shared.h"
 #include "win/table.h"
 
 static void destroy(mpi_win_t *win)
 {
-    if (win->mem != NULL)
-        (void)vbn_mem_free(win->mem);
     while (win->waiters != NULL) {
         win_waiter_t *next = win->waiters->next;
         free(win->waiters);
@@ -34,7 +33,7 @@ static void destroy(mpi_win_t *win)
     win_targets_free(win);
     rt_group_release(win->start);
     rt_group_release(win->post);
-    win_shared_end(win->shared);
+    win_memory_end(win);
     if (win->comm != NULL &&
         win->comm->win != MPI_WIN_NULL) { /* requests that the program has not waited for keep it */
         win->comm->win = MPI_WIN_NULL;
@@ -47,27 +46,6 @@ static void destroy(mpi_win_t *win)
         comm_release(win->comm);
     obj_end(&win->obj);
     free(win);
-}
-
-/* Registered memory is reached by the core's put and get, on the same host by copies of the kernel: no rank frees the window while
- * others still copy. */
-static int expose(mpi_win_t *win)
-{
-    if (win->flavour != MPI_WIN_FLAVOR_CREATE || win->size == 0)
-        return MPI_SUCCESS;
-    vbn_status_t status = vbn_mem_register(rt.context, win->base, (size_t)win->size, WIN_ACCESS | VBN_ACCESS_COPY,
-                                           &win->mem);
-    if (status == VBN_ERR_ACCESS) { /* others may still read it */
-        win->read_only = 1;
-        status = vbn_mem_register(rt.context, win->base, (size_t)win->size, VBN_ACCESS_READ | VBN_ACCESS_COPY,
-                                  &win->mem);
-    }
-    if (status == VBN_OK)
-        return MPI_SUCCESS;
-    win->mem = NULL;
-    return status == VBN_ERR_RANGE || status == VBN_ERR_ACCESS
-               ? err_set(MPI_ERR_BASE, "base: %lld bytes at %p: %s", (long long)win->size, win->base, vbn_error_text())
-               : err_core(status, "memory of the window", vbn_error_text());
 }
 
 static void set_up(mpi_win_t *win, int flavour, void *base, MPI_Aint size, MPI_Aint unit)
@@ -86,7 +64,9 @@ static void set_up(mpi_win_t *win, int flavour, void *base, MPI_Aint size, MPI_A
     win->info = MPI_INFO_NULL;
 }
 
-/* All ranks fail alike: a rank that fails says so to the others. */
+/* All ranks fail alike: a rank that fails says so to the others, and whether memory was the cause. */
+enum { FAILED = 1, NO_MEMORY = 2 };
+
 static void or_of(const grp_reduce_t *reduce, const void *in, void *inout, size_t count)
 {
     (void)reduce, (void)count;
@@ -96,13 +76,16 @@ static void or_of(const grp_reduce_t *reduce, const void *in, void *inout, size_
 static int agree(mpi_comm_t *comm, int rc)
 {
     const grp_reduce_t reduce = {.apply = or_of, .element = sizeof(int), .commutes = 1};
-    int failed = rc != MPI_SUCCESS;
+    int failed = rc == MPI_SUCCESS ? 0 : rc == MPI_ERR_NO_MEM ? NO_MEMORY : FAILED;
     const int status = grp_allreduce(&comm->grp, &failed, 1, &reduce);
     if (rc != MPI_SUCCESS)
         return rc;
     if (status < 0)
         return err_core((vbn_status_t)status, "window", grp_error());
-    return failed ? err_set(MPI_ERR_OTHER, "another rank of comm could not make its part of the window") : MPI_SUCCESS;
+    return failed == 0 ? MPI_SUCCESS
+                       : err_set(failed == NO_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_OTHER,
+                                 "another rank of comm could not make its part of the window%s",
+                                 failed == NO_MEMORY ? ": it has no memory left" : "");
 }
 
 static int own_comm(mpi_comm_t *parent, mpi_comm_t **comm_p)
@@ -114,13 +97,6 @@ static int own_comm(mpi_comm_t *parent, mpi_comm_t **comm_p)
         return rc;
     *comm_p = comm_of(made);
     return err_handler_set(&(*comm_p)->obj, OBJ_COMM, MPI_ERRORS_ARE_FATAL); /* as the window's own: object.c */
-}
-
-static void drop(const mpi_win_t *draft)
-{
-    if (draft->mem != NULL)
-        (void)vbn_mem_free(draft->mem);
-    win_shared_end(draft->shared);
 }
 
 /* All collectives are the parent's: a rank that has not got a communicator of the window takes part in them, too. The agreement at
@@ -143,10 +119,10 @@ static int make(mpi_win_t *draft, MPI_Info info, MPI_Comm comm, int rc, MPI_Win 
         win->waiters_end = &win->waiters;
         rc = win_messages_open();
         rc = rc == MPI_SUCCESS ? win_hints_take(win, info) : rc;
-        rc = rc == MPI_SUCCESS ? expose(win) : rc;
+        rc = rc == MPI_SUCCESS ? win_memory_register(win) : rc;
         win_enlist(win);
     } else {
-        drop(draft);
+        win_memory_end(draft);
         free(win);
         win = NULL;
     }
@@ -192,36 +168,6 @@ int mpi_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
     return make(&draft, info, comm, MPI_SUCCESS, win);
 }
 
-#define LINE ((size_t)64) /* of the processor: the word of W4 shares none with data */
-
-static size_t data_of(MPI_Aint size)
-{
-    return ((size_t)size + LINE - 1) / LINE * LINE;
-}
-
-/* Memory that other processes of the host can map. The word of W4 lies behind the data, so that data begins with a page, or
- * where the program wants it. */
-static int allocate(mpi_win_t *draft)
-{
-    const size_t before = draft->alignment > LINE ? draft->alignment : 0; /* at most, so that data begins there */
-    if (draft->size == 0)
-        return MPI_SUCCESS;
-    if ((size_t)draft->size > SIZE_MAX - 2 * LINE - before)
-        return err_set(MPI_ERR_SIZE, "size %lld is more than an address space", (long long)draft->size);
-    const vbn_status_t status = vbn_mem_alloc(rt.context, data_of(draft->size) + LINE + before, VBN_BACKING_MEMFD, NULL,
-                                              &draft->mem);
-    if (status != VBN_OK) {
-        draft->mem = NULL;
-        return err_core(status, "memory of the window", vbn_error_text());
-    }
-    draft->base = vbn_mem_address(draft->mem);
-    if (before > 0)
-        draft->base = (void *)(((uintptr_t)draft->base + before - 1) / before * before);
-    draft->exposed = data_of(draft->size) + LINE;
-    draft->word = (_Atomic uint32_t *)(void *)((char *)draft->base + data_of(draft->size));
-    return MPI_SUCCESS;
-}
-
 int mpi_Win_allocate(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win)
 {
     mpi_win_t draft = {0};
@@ -230,7 +176,7 @@ int mpi_Win_allocate(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm 
         rc = err_set(MPI_ERR_ARG, "baseptr is NULL");
     set_up(&draft, MPI_WIN_FLAVOR_ALLOCATE, NULL, size, disp_unit);
     draft.alignment = info_alignment(info);
-    rc = rc == MPI_SUCCESS ? allocate(&draft) : rc;
+    rc = rc == MPI_SUCCESS ? win_memory_allocate(&draft) : rc;
     rc = make(&draft, info, comm, rc, win);
     if (rc == MPI_SUCCESS)
         memcpy(baseptr, &win_of(*win)->base, sizeof(void *));

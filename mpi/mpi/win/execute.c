@@ -5,6 +5,7 @@
 
 #include "win/apply.h"
 #include "win/grant.h"
+#include "win/memory.h"
 
 static void answer(const mpi_win_t *win, int origin, const win_header_t *question, int error, const void *data,
                    size_t length)
@@ -14,23 +15,12 @@ static void answer(const mpi_win_t *win, int origin, const win_header_t *questio
         (void)win_say(win, origin, WIN_AM_ANSWER, &header, data, length); /* a lost origin needs none */
 }
 
-static void describe(const mpi_win_t *win, int origin, const win_header_t *question)
+static void describe(mpi_win_t *win, int origin, const win_header_t *question)
 {
-    win_description_t description = {
-        .size = (uint64_t)win->size, .unit = (uint64_t)win->unit, .read_only = (uint64_t)win->read_only};
-    const size_t exposed = win->mem == NULL ? 0 : win->exposed;
-    const size_t start = exposed == 0 ? 0 : (uintptr_t)win->base - (uintptr_t)vbn_mem_address(win->mem);
-    size_t length = exposed == 0 ? 0 : sizeof(description.key);
-    int error = MPI_SUCCESS;
-    if (win->word != NULL)
-        description.word_at = (uint64_t)((uintptr_t)win->word - (uintptr_t)win->base);
-    const unsigned access = (win->read_only ? VBN_ACCESS_READ : WIN_ACCESS) | (win->word == NULL ? VBN_ACCESS_COPY : 0);
-    if (exposed > 0 && vbn_key_export(win->mem, start, exposed, access, description.key, &length) != VBN_OK) {
-        length = 0;
-        error = MPI_ERR_OTHER;
-    }
-    description.key_length = length;
-    answer(win, origin, question, error, &description, offsetof(win_description_t, key) + length);
+    win_description_t description;
+    const int error = win_memory_describe(win, origin, &description);
+    answer(win, origin, question, error, &description,
+           offsetof(win_description_t, key) + (size_t)description.key_length);
 }
 
 static void change(mpi_win_t *win, int origin, const win_header_t *header, const void *data, size_t length)

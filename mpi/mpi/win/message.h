@@ -42,8 +42,9 @@ typedef struct win_header {
 typedef struct win_description {
     uint64_t size;
     uint64_t unit;
-    uint64_t word_at;    /* W4: where the word lies in the range of the key; 0: there is none */
+    uint64_t word_at;    /* W4: where the word lies behind the first byte; 0: there is none */
     uint64_t read_only;  /* 1: no access may change the memory */
+    uint64_t node_at;    /* of the memory in node memory, which both ranks share; 0: reached by the key */
     uint64_t key_length; /* of the key, which follows */
     unsigned char key[VBN_KEY_MAX];
 } win_description_t;

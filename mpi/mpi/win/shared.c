@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * shared.c - windows of one piece of memory that all ranks map: the first rank allocates it, the others import its key. 24
- * bytes for each rank of the host are kept, so that no question is ever asked.
+ * shared.c - windows of one piece of memory that all ranks map. The first rank allocates it, in node memory where there is one;
+ * else the others import its key. 24 bytes for each rank of the host are kept, so that no question is ever asked.
  */
 #include "win/shared.h"
 
@@ -9,9 +9,10 @@
 
 #include "err/err.h"
 #include "info/info.h"
+#include "rt/memory.h"
+#include "rt/node.h"
 #include "win/key.h"
-
-#define LINE ((size_t)64)
+#include "win/memory.h"
 
 typedef struct part {
     uint64_t size;
@@ -20,8 +21,9 @@ typedef struct part {
 } part_t;
 
 typedef struct win_shared {
-    vbn_mem_t *mem; /* at the first rank */
-    vbn_key_t *key; /* at the others */
+    void *block;    /* at the first rank: node memory */
+    vbn_mem_t *mem; /* at the first rank: other memory, */
+    vbn_key_t *key; /* and at the others its key */
     unsigned char *start;
     size_t words;
     int count;
@@ -29,7 +31,8 @@ typedef struct win_shared {
 } win_shared_t;
 
 typedef struct blob {
-    uint32_t length; /* 0: the first rank has no memory */
+    uint64_t node_at; /* in node memory; 0: it is not there */
+    uint32_t length;  /* of the key. No key and not in node memory: the first rank has no memory */
     unsigned char key[VBN_KEY_MAX];
 } blob_t;
 
@@ -79,26 +82,73 @@ static int lay_out(win_shared_t *shared, size_t alignment)
         if (__builtin_add_overflow(end, shared->parts[i].size, &end) || end > PTRDIFF_MAX / 2)
             return -1;
     }
-    shared->words = (end + LINE - 1) / LINE * LINE;
+    shared->words = (end + WIN_LINE - 1) / WIN_LINE * WIN_LINE;
     return failed;
 }
 
-static void allocate(win_shared_t *shared, blob_t *blob)
+/* Whether all ranks share node memory. */
+static int are_on_node(const mpi_comm_t *comm)
+{
+    int i = 0;
+    if (!rt.fenced || rt_node_open() <= 0)
+        return 0;
+    while (i < comm->ranks->size && rt_node_index(rt_group_world(comm->ranks, i)) >= 0)
+        i++;
+    return i == comm->ranks->size;
+}
+
+static int allocate_in_node(win_shared_t *shared, size_t size, blob_t *blob)
+{
+    rt_memory_place_t place;
+    if (rt_memory_alloc(size, WIN_PAGE_BYTES, &shared->block) != 0) {
+        shared->block = NULL;
+        return err_set(MPI_ERR_NO_MEM, "shared memory of the window: %s", rt.error);
+    }
+    rt_memory_find(shared->block, &place);
+    shared->start = shared->block;
+    blob->node_at = place.offset;
+    return MPI_SUCCESS;
+}
+
+static int allocate_apart(win_shared_t *shared, size_t size, blob_t *blob)
 {
     size_t length = sizeof(blob->key);
-    const size_t size = shared->words + LINE * (size_t)shared->count;
-    blob->length = 0;
     if (vbn_mem_alloc(rt.context, size, VBN_BACKING_MEMFD, NULL, &shared->mem) != VBN_OK) {
         shared->mem = NULL;
-        return;
+        return err_core(VBN_ERR_NO_MEMORY, "shared memory of the window", vbn_error_text());
     }
     shared->start = vbn_mem_address(shared->mem);
-    if (vbn_key_export(shared->mem, 0, size, WIN_ACCESS, blob->key, &length) == VBN_OK)
-        blob->length = (uint32_t)length;
+    if (vbn_key_export(shared->mem, 0, size, WIN_ACCESS, blob->key, &length) != VBN_OK)
+        return err_core(VBN_ERR_NO_MEMORY, "shared memory of the window", vbn_error_text());
+    blob->length = (uint32_t)length;
+    return MPI_SUCCESS;
+}
+
+static int allocate(win_shared_t *shared, const mpi_comm_t *comm, blob_t *blob)
+{
+    const size_t size = shared->words + WIN_LINE * (size_t)shared->count;
+    const int rc = are_on_node(comm) ? allocate_in_node(shared, size, blob) : allocate_apart(shared, size, blob);
+    for (int i = 0; rc == MPI_SUCCESS && i < shared->count; i++) /* the memory of a freed window may be taken again */
+        atomic_store_explicit((_Atomic uint32_t *)(void *)(shared->start + shared->words + WIN_LINE * (size_t)i), 0,
+                              memory_order_relaxed);
+    return rc;
+}
+
+static int map_in_node(win_shared_t *shared, const blob_t *blob)
+{
+    if (rt_node_open() <= 0)
+        return err_set(MPI_ERR_RMA_SHARED, "shared memory of the window: %s", rt.error);
+    if (blob->node_at >= rt_node_bytes() || shared->words >= rt_node_bytes() - blob->node_at)
+        return err_set(MPI_ERR_INTERN, "shared memory of the window lies outside of node memory");
+    shared->start = rt_node_at(blob->node_at);
+    return MPI_SUCCESS;
 }
 
 static int map(win_shared_t *shared, const mpi_comm_t *comm, const blob_t *blob)
 {
+    if (blob->node_at > 0)
+        return map_in_node(shared, blob);
+
     vbn_peer_t *peer = rt_peer(rt_group_world(comm->ranks, 0));
     if (peer == NULL)
         return err_set(MPI_ERR_PROC_ABORTED, "memory of rank 0: %s", rt.error);
@@ -119,15 +169,15 @@ static int make(win_shared_t *shared, mpi_comm_t *comm)
 {
     blob_t blob = {0};
     const int is_first = comm->ranks->rank == 0;
-    if (is_first)
-        allocate(shared, &blob);
+    const int rc = is_first ? allocate(shared, comm, &blob) : MPI_SUCCESS;
     const int status = grp_bcast(&comm->grp, &blob, sizeof(blob), 0);
     if (status < 0)
         return err_core((vbn_status_t)status, "MPI_Win_allocate_shared", grp_error());
-    if (blob.length == 0)
-        return is_first ? err_core(VBN_ERR_NO_MEMORY, "shared memory of the window", vbn_error_text())
-                        : err_set(MPI_ERR_NO_MEM, "rank 0 could not allocate the shared memory of the window");
-    return is_first ? MPI_SUCCESS : map(shared, comm, &blob);
+    if (rc != MPI_SUCCESS || is_first)
+        return rc;
+    if (blob.length == 0 && blob.node_at == 0)
+        return err_set(MPI_ERR_NO_MEM, "rank 0 could not allocate the shared memory of the window");
+    return map(shared, comm, &blob);
 }
 
 int win_share(mpi_win_t *draft, mpi_comm_t *comm, MPI_Info info, int rc)
@@ -140,7 +190,7 @@ int win_share(mpi_win_t *draft, mpi_comm_t *comm, MPI_Info info, int rc)
     const int gathered = gather(shared, comm, draft, rc);
     rc = rc == MPI_SUCCESS ? gathered : rc;
     draft->apart = may_lie_apart(info);
-    const int laid = rc == MPI_SUCCESS || gathered == MPI_SUCCESS ? lay_out(shared, draft->apart ? LINE : 1) : 1;
+    const int laid = rc == MPI_SUCCESS || gathered == MPI_SUCCESS ? lay_out(shared, draft->apart ? WIN_LINE : 1) : 1;
     if (rc == MPI_SUCCESS && laid != 0)
         rc = laid < 0 ? err_set(MPI_ERR_SIZE, "the sizes of all ranks are more than an address space")
                       : err_set(MPI_ERR_OTHER, "another rank of comm could not make its part of the window");
@@ -152,7 +202,7 @@ int win_share(mpi_win_t *draft, mpi_comm_t *comm, MPI_Info info, int rc)
     }
     draft->shared = shared;
     draft->base = shared->start + shared->parts[comm->ranks->rank].offset;
-    draft->word = (_Atomic uint32_t *)(void *)(shared->start + shared->words + LINE * (size_t)comm->ranks->rank);
+    draft->word = (_Atomic uint32_t *)(void *)(shared->start + shared->words + WIN_LINE * (size_t)comm->ranks->rank);
     return MPI_SUCCESS;
 }
 
@@ -162,7 +212,7 @@ void win_shared_describe(const mpi_win_t *win, int rank, win_target_t *target)
     target->size = shared->parts[rank].size;
     target->unit = shared->parts[rank].unit;
     target->near = shared->start + shared->parts[rank].offset;
-    target->word = (_Atomic uint32_t *)(void *)(shared->start + shared->words + LINE * (size_t)rank);
+    target->word = (_Atomic uint32_t *)(void *)(shared->start + shared->words + WIN_LINE * (size_t)rank);
     target->known = 1;
 }
 
@@ -174,5 +224,7 @@ void win_shared_end(win_shared_t *shared)
         vbn_key_release(shared->key);
     if (shared->mem != NULL)
         (void)vbn_mem_free(shared->mem);
+    if (shared->block != NULL)
+        (void)rt_memory_free(shared->block);
     free(shared);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "err/err.h"
+#include "rt/node.h"
 #include "win/ask.h"
 #include "win/key.h"
 #include "win/shared.h"
@@ -50,14 +51,34 @@ void win_targets_free(mpi_win_t *win)
     win->pages = NULL;
 }
 
-static int take_over(const mpi_win_t *win, int rank, win_target_t *target, const win_description_t *description)
+/* Memory of a rank of this node, in the memory that both have mapped. */
+static int map(const win_description_t *description, unsigned char **near_p)
+{
+    if (rt_node_open() <= 0)
+        return err_set(MPI_ERR_OTHER, "memory of a window: %s", rt.error);
+    if (description->word_at < description->size || description->node_at >= rt_node_bytes() ||
+        description->word_at >= rt_node_bytes() - description->node_at)
+        return err_set(MPI_ERR_INTERN, "memory of a window lies outside of node memory");
+    *near_p = rt_node_at(description->node_at);
+    return MPI_SUCCESS;
+}
+
+static int import(const mpi_win_t *win, int rank, const win_description_t *description, vbn_key_t **key_p)
 {
     vbn_peer_t *peer = rt_peer(rt_group_world(win->comm->ranks, rank)); /* R5 of rt.h */
-    if (peer == NULL)
-        return err_set(MPI_ERR_PROC_ABORTED, "memory of rank %d: %s", rank, rt.error);
+    return peer == NULL ? err_set(MPI_ERR_PROC_ABORTED, "memory of rank %d: %s", rank, rt.error)
+                        : win_key_import(peer, description->key, description->key_length, key_p);
+}
+
+static int take_over(const mpi_win_t *win, int rank, win_target_t *target, const win_description_t *description)
+{
     vbn_key_t *key = NULL;
-    const int rc = description->key_length > 0 ? win_key_import(peer, description->key, description->key_length, &key)
-                                               : MPI_SUCCESS;
+    unsigned char *near = NULL;
+    int rc = MPI_SUCCESS;
+    if (description->node_at > 0)
+        rc = map(description, &near);
+    else if (description->key_length > 0)
+        rc = import(win, rank, description, &key);
     if (rc != MPI_SUCCESS)
         return rc;
     if (target->known) { /* another thread was faster */
@@ -66,7 +87,7 @@ static int take_over(const mpi_win_t *win, int rank, win_target_t *target, const
         return MPI_SUCCESS;
     }
     target->key = key;
-    target->near = target->key == NULL ? NULL : vbn_key_pointer(target->key);
+    target->near = key == NULL ? near : vbn_key_pointer(key);
     if (target->near != NULL && description->word_at > 0)
         target->word = (_Atomic uint32_t *)(void *)(target->near + description->word_at);
     target->size = description->size;

@@ -84,7 +84,11 @@ typedef struct mpi_win {
     int apart;                 /* parts of a shared window need not touch each other */
     size_t alignment;          /* of base, which a hint has asked for; 0: none has */
     size_t exposed;            /* bytes that the key of mem covers */
-    vbn_mem_t *mem;            /* the registration, or memory of the window itself; NULL: neither */
+    void *block;               /* memory that was allocated for the window (rt/memory.h); NULL: the program's */
+    vbn_mem_t *mem;            /* where base lies, for keys; NULL: nowhere */
+    int registered;            /* mem is a registration of base */
+    int told;                  /* keys of the memory were given to other hosts */
+    size_t node_at;            /* of base in node memory (rt/node.h); 0: it is not there */
     _Atomic uint32_t *word;    /* W4: of this rank's memory; NULL: none */
     struct win_shared *shared; /* of MPI_Win_allocate_shared (shared.c); NULL: another window */
     struct attr *attrs;
