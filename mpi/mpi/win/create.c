@@ -117,6 +117,8 @@ static int make(mpi_win_t *draft, MPI_Info info, MPI_Comm comm, int rc, MPI_Win 
         *win = *draft;
         win->comm = own;
         win->waiters_end = &win->waiters;
+        if (win->gate == NULL)
+            win->gate = &win->own_gate;
         rc = win_messages_open();
         rc = rc == MPI_SUCCESS ? win_hints_take(win, info) : rc;
         rc = rc == MPI_SUCCESS ? win_memory_register(win) : rc;

@@ -3,8 +3,9 @@
  *
  * E1 A window has one epoch of access at a time: after a fence, of start, of locks. A fence epoch without calls ends by itself
  *    when a lock or a start begins another one: programs that fence without MPI_MODE_NOSUCCEED leave it open.
- * E2 MPI_Win_lock_all takes the lock of a target at the first access to it, and that of the rank itself at once, for its loads and
- *    stores. Such a request does not wait behind writers while readers have the lock: it may come from a rank whose other locks
+ * E2 MPI_Win_lock_all takes the lock of a target at the first access to it. At once it takes that of the rank itself and those of
+ *    memory that the program may load and store without a call: of shared windows, and where MPI_Win_shared_query gave the
+ *    address. Such a request does not wait behind writers while readers have the lock: it may come from a rank whose other locks
  *    these writers wait for.
  * E3 Assertions only allow to do less, and nothing is left out for them but locks for MPI_MODE_NOCHECK.
  * E4 A window is not locked and exposed by MPI_Win_post at the same time (12.5.3). Its rank sees both, and refuses the later one:

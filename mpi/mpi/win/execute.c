@@ -70,11 +70,13 @@ void win_execute(mpi_win_t *win, int origin, const win_header_t *header, const v
     case WIN_CAS: change(win, origin, header, data, length); break;
     case WIN_FLUSH: flushed(win, origin, header); break;
     case WIN_LOCK_ASK:
-        win_lock_ask(
-            win, origin,
-            &(win_waiter_t){.lock = (win_lock_t)header->at, .token = header->token, .promised = header->op != 0});
+        win_lock_ask(win, origin,
+                     &(win_waiter_t){.lock = (win_lock_t)header->at,
+                                     .token = header->token,
+                                     .promised = header->op != 0,
+                                     .maps = header->count != 0});
         break;
-    case WIN_UNLOCK: win_unlock(win, origin); break;
+    case WIN_UNLOCK: win_unlock(win, origin, header->op != 0); break;
     case WIN_POST: count(win, origin, 0); break;
     case WIN_COMPLETE: count(win, origin, 1); break;
     case WIN_KINDS: break;

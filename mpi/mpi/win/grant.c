@@ -9,9 +9,7 @@
 static void grant(mpi_win_t *win, const win_waiter_t *waiter)
 {
     win_header_t header = {.kind = WIN_LOCK_ASK, .token = waiter->token};
-    win_target_t *origin = win_target(win, waiter->rank);
-    win->held = waiter->lock;
-    win->holders++;
+    win_target_t *origin = waiter->maps ? NULL : win_target(win, waiter->rank);
     if (origin != NULL)
         origin->holds++;
     (void)win_say(win, waiter->rank, WIN_AM_ANSWER, &header, NULL, 0); /* the end of a lost rank ends the job */
@@ -23,9 +21,19 @@ static void refuse(const mpi_win_t *win, int origin, uint64_t token, int error)
     (void)win_say(win, origin, WIN_AM_ANSWER, &header, NULL, 0);
 }
 
-static int is_free_for(const mpi_win_t *win, win_lock_t lock)
+/* Grants requests that wait, in their order, as far as the lock is free. */
+static void serve(mpi_win_t *win)
 {
-    return win->holders == 0 || (lock == WIN_SHARED && win->held == WIN_SHARED);
+    while (win->waiters != NULL && win_gate_grant(win->gate, win->waiters->lock == WIN_EXCLUSIVE)) {
+        win_waiter_t *first = win->waiters;
+        win->waiters = first->next;
+        if (win->waiters == NULL)
+            win->waiters_end = &win->waiters;
+        grant(win, first);
+        free(first);
+    }
+    if (win->waiters == NULL)
+        win_gate_queue(win->gate, 0);
 }
 
 void win_lock_ask(mpi_win_t *win, int origin, const win_waiter_t *waiter)
@@ -37,7 +45,7 @@ void win_lock_ask(mpi_win_t *win, int origin, const win_waiter_t *waiter)
     }
     asks.rank = origin;
     asks.lock = asks.lock == WIN_EXCLUSIVE ? WIN_EXCLUSIVE : WIN_SHARED;
-    if ((win->waiters == NULL || asks.promised) && is_free_for(win, asks.lock)) {
+    if (win_gate_enter(win->gate, asks.lock == WIN_EXCLUSIVE, asks.promised) == WIN_PASS_GOT) {
         grant(win, &asks);
         return;
     }
@@ -50,21 +58,18 @@ void win_lock_ask(mpi_win_t *win, int origin, const win_waiter_t *waiter)
     kept->next = NULL;
     *win->waiters_end = kept;
     win->waiters_end = &kept->next;
+    win_gate_queue(win->gate, 1);
+    serve(win); /* the lock may have been returned before its holder saw the queue */
 }
 
-void win_unlock(mpi_win_t *win, int origin)
+void win_unlock(mpi_win_t *win, int origin, int is_returned)
 {
     win_target_t *holder = win_target_known(win, origin);
-    if (holder == NULL || holder->holds == 0)
+    if (!is_returned && (holder == NULL || holder->holds == 0))
         return;
-    holder->holds--;
-    win->holders--;
-    while (win->waiters != NULL && is_free_for(win, win->waiters->lock)) {
-        win_waiter_t *first = win->waiters;
-        win->waiters = first->next;
-        if (win->waiters == NULL)
-            win->waiters_end = &win->waiters;
-        grant(win, first);
-        free(first);
+    if (!is_returned) {
+        holder->holds--;
+        (void)win_gate_leave(win->gate, win_gate_is_exclusive(win->gate));
     }
+    serve(win);
 }

@@ -8,7 +8,7 @@
 
 /* The origin asks for the lock; the answer to the waiter's token tells that the origin has it. */
 void win_lock_ask(mpi_win_t *win, int origin, const win_waiter_t *waiter);
-/* The origin gives its lock back; nothing happens when it has none. */
-void win_unlock(mpi_win_t *win, int origin);
+/* The origin gives its lock back, or has returned it by itself; nothing happens when it has none. Grants waiting requests. */
+void win_unlock(mpi_win_t *win, int origin, int is_returned);
 
 #endif

@@ -8,18 +8,17 @@
 #include "mpi_impl.h"
 #include "win/epoch.h"
 #include "win/flush.h"
-#include "win/message.h"
 #include "win/take.h"
 
 /* Its calls have ended, here and there. */
 static int give_back(mpi_win_t *win, int rank)
 {
     win_target_t *target = win_target_known(win, rank);
-    win_header_t header = {.kind = WIN_UNLOCK};
+    const win_lock_t lock = target->lock;
     const int checked = target->lock_checked;
     const int flushed = win_flush(win, rank, 1);
     target->lock = WIN_UNLOCKED;
-    const int rc = checked ? win_say(win, rank, WIN_AM_CALL, &header, NULL, 0) : MPI_SUCCESS;
+    const int rc = checked ? win_lock_return(win, rank, lock) : MPI_SUCCESS;
     return flushed != MPI_SUCCESS ? flushed : rc;
 }
 
@@ -98,6 +97,19 @@ int mpi_Win_unlock(int rank, MPI_Win win)
     return give_back(found, rank);
 }
 
+/* E2: what the program may load and store without a call is locked at once. */
+static int take_lent(mpi_win_t *win)
+{
+    const int own = win->comm->ranks->rank;
+    int rc = win_lock_promised(win, own);
+    for (int rank = 0; rc == MPI_SUCCESS && rank < win->comm->ranks->size; rank++) {
+        const win_target_t *target = win_target_known(win, rank);
+        if (rank != own && (win->shared != NULL || (target != NULL && target->lent)))
+            rc = win_lock_promised(win, rank);
+    }
+    return rc;
+}
+
 int mpi_Win_lock_all(int assert, MPI_Win win)
 {
     mpi_win_t *found = win_of(win);
@@ -109,7 +121,7 @@ int mpi_Win_lock_all(int assert, MPI_Win win)
         return rc;
     found->nocheck = (assert &MPI_MODE_NOCHECK) != 0;
     if (!found->nocheck)
-        rc = win_lock_promised(found, found->comm->ranks->rank);
+        rc = take_lent(found);
     if (rc == MPI_SUCCESS)
         found->epoch = WIN_LOCK_ALL;
     return rc;

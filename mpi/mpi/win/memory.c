@@ -19,26 +19,28 @@ static size_t alignment_for(const mpi_win_t *draft)
     return draft->alignment > least ? draft->alignment : least;
 }
 
+/* A rank without data has words, too: its lock is taken as others' are. */
 int win_memory_allocate(mpi_win_t *draft)
 {
     rt_memory_place_t place;
-    if (draft->size == 0)
-        return MPI_SUCCESS;
-    if ((size_t)draft->size > SIZE_MAX - 2 * WIN_LINE)
+    if ((size_t)draft->size > SIZE_MAX - WIN_LINE - sizeof(win_control_t))
         return err_set(MPI_ERR_SIZE, "size %lld is more than an address space", (long long)draft->size);
-    if (rt_memory_alloc(data_of(draft->size) + WIN_LINE, alignment_for(draft), &draft->block) != 0) {
+    const size_t data = data_of(draft->size);
+    if (rt_memory_alloc(data + sizeof(win_control_t), alignment_for(draft), &draft->block) != 0) {
         draft->block = NULL;
         return err_set(MPI_ERR_NO_MEM, "memory of the window: %s", rt.error);
     }
     rt_memory_find(draft->block, &place);
-    draft->base = draft->block;
+    draft->base = draft->size > 0 ? draft->block : NULL;
     if (place.mem == NULL)
         return MPI_SUCCESS;
+    win_control_t *control = (win_control_t *)(void *)((char *)draft->block + data);
+    win_control_open(control);
     draft->mem = place.mem;
     draft->node_at = place.is_node ? place.offset : 0;
-    draft->exposed = data_of(draft->size) + WIN_LINE;
-    draft->word = (_Atomic uint32_t *)(void *)((char *)draft->base + data_of(draft->size));
-    atomic_store_explicit(draft->word, 0, memory_order_relaxed); /* nobody knows of it yet */
+    draft->exposed = draft->size > 0 ? data + sizeof(win_control_t) : 0;
+    draft->word = &control->word;
+    draft->gate = place.is_node ? &control->gate : NULL;
     return MPI_SUCCESS;
 }
 
@@ -69,10 +71,11 @@ int win_memory_describe(mpi_win_t *win, int rank, win_description_t *description
 {
     *description = (win_description_t){
         .size = (uint64_t)win->size, .unit = (uint64_t)win->unit, .read_only = (uint64_t)win->read_only};
-    if (win->word != NULL)
+    if (win->word != NULL && win->size > 0)
         description->word_at = (uint64_t)((uintptr_t)win->word - (uintptr_t)win->base);
-    if (win->node_at > 0 && rt_node_index(rt_group_world(win->comm->ranks, rank)) >= 0) {
+    if (win_shares_node(win, rank)) {
         description->node_at = win->node_at;
+        description->gate_at = (uint64_t)((uintptr_t)win->gate - (uintptr_t)rt_node.base);
         return MPI_SUCCESS;
     }
     if (win->mem == NULL || win->exposed == 0)

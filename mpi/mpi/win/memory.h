@@ -6,8 +6,21 @@
 
 #include "win/message.h"
 
-#define WIN_LINE ((size_t)64)         /* of the processor: the word of W4 shares none with data */
+#define WIN_LINE ((size_t)64)         /* of the processor: words of W4 and W7 share none with data */
 #define WIN_PAGE_BYTES ((size_t)4096) /* windows of so many bytes and more begin with a page */
+
+/* Behind the data of a rank, where other ranks map it. */
+typedef struct win_control {
+    _Alignas(64) _Atomic uint32_t word; /* W4 */
+    _Alignas(64) win_gate_t gate;       /* W7 */
+} win_control_t;
+
+/* Nobody knows of it yet: the memory may have been another window's. */
+static inline void win_control_open(win_control_t *control)
+{
+    atomic_store_explicit(&control->word, 0, memory_order_relaxed);
+    atomic_store_explicit(&control->gate, 0, memory_order_relaxed);
+}
 
 /* Memory of MPI_Win_allocate, of the allocator of rt/memory.h. Its content is undefined. MPI_SUCCESS or an error. */
 int win_memory_allocate(mpi_win_t *draft);

@@ -14,13 +14,13 @@
 #define WIN_DATA_MOST 4096
 
 typedef enum win_kind {
-    WIN_ASK,      /* answer: win_description_t */
-    WIN_ACC,      /* elements become target OP data */
-    WIN_GET_ACC,  /* the same; answer: the elements before */
-    WIN_CAS,      /* data: new and expected value; answer: the element before */
-    WIN_FLUSH,    /* answer: nothing; everything before it is done */
-    WIN_LOCK_ASK, /* answer, when the lock is free: nothing; at: win_lock_t */
-    WIN_UNLOCK,   /* no answer */
+    WIN_ASK,     /* answer: win_description_t */
+    WIN_ACC,     /* elements become target OP data */
+    WIN_GET_ACC, /* the same; answer: the elements before */
+    WIN_CAS,     /* data: new and expected value; answer: the element before */
+    WIN_FLUSH,   /* answer: nothing; everything before it is done */
+    WIN_LOCK_ASK, /* answer, when the lock is free: nothing; at: win_lock_t, op: promised (E2), count: the origin maps the lock */
+    WIN_UNLOCK, /* no answer; op 1: the origin has returned the lock, look who waits (G3) */
     WIN_POST,
     WIN_COMPLETE,
     WIN_KINDS
@@ -45,6 +45,7 @@ typedef struct win_description {
     uint64_t word_at;    /* W4: where the word lies behind the first byte; 0: there is none */
     uint64_t read_only;  /* 1: no access may change the memory */
     uint64_t node_at;    /* of the memory in node memory, which both ranks share; 0: reached by the key */
+    uint64_t gate_at;    /* W7: where the lock lies in node memory; 0: the target keeps it */
     uint64_t key_length; /* of the key, which follows */
     unsigned char key[VBN_KEY_MAX];
 } win_description_t;

@@ -66,6 +66,7 @@ int mpi_Win_post(MPI_Group group, int assert, MPI_Win win)
     if (rc != MPI_SUCCESS)
         return rc;
     found->post = ranks;
+    win_gate_expose(found->gate, 1);
     return tell(found, ranks, WIN_POST);
 }
 
@@ -126,6 +127,7 @@ static int end_exposure(mpi_win_t *win)
     rt_group_t *ranks = win->post;
     const int rc = await(win, ranks, offsetof(win_target_t, completes), "MPI_Win_wait");
     win->post = NULL;
+    win_gate_expose(win->gate, 0);
     rt_group_release(ranks);
     return rc;
 }

@@ -36,6 +36,8 @@ int mpi_Win_shared_query(MPI_Win win, int rank, MPI_Aint *size, MPI_Aint *disp_u
     if (rc != MPI_SUCCESS)
         return rc;
     void *base = target == NULL ? NULL : target->near;
+    if (base != NULL)
+        target->lent = 1;
     *size = base == NULL ? 0 : (MPI_Aint)target->size;
     *disp_unit = target == NULL ? 1 : (MPI_Aint)target->unit;
     memcpy(baseptr, &base, sizeof(base));

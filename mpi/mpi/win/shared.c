@@ -86,6 +86,11 @@ static int lay_out(win_shared_t *shared, size_t alignment)
     return failed;
 }
 
+static win_control_t *control_of(const win_shared_t *shared, int rank)
+{
+    return (win_control_t *)(void *)(shared->start + shared->words) + rank;
+}
+
 /* Whether all ranks share node memory. */
 static int are_on_node(const mpi_comm_t *comm)
 {
@@ -126,11 +131,10 @@ static int allocate_apart(win_shared_t *shared, size_t size, blob_t *blob)
 
 static int allocate(win_shared_t *shared, const mpi_comm_t *comm, blob_t *blob)
 {
-    const size_t size = shared->words + WIN_LINE * (size_t)shared->count;
+    const size_t size = shared->words + sizeof(win_control_t) * (size_t)shared->count;
     const int rc = are_on_node(comm) ? allocate_in_node(shared, size, blob) : allocate_apart(shared, size, blob);
-    for (int i = 0; rc == MPI_SUCCESS && i < shared->count; i++) /* the memory of a freed window may be taken again */
-        atomic_store_explicit((_Atomic uint32_t *)(void *)(shared->start + shared->words + WIN_LINE * (size_t)i), 0,
-                              memory_order_relaxed);
+    for (int i = 0; rc == MPI_SUCCESS && i < shared->count; i++)
+        win_control_open(control_of(shared, i));
     return rc;
 }
 
@@ -202,7 +206,8 @@ int win_share(mpi_win_t *draft, mpi_comm_t *comm, MPI_Info info, int rc)
     }
     draft->shared = shared;
     draft->base = shared->start + shared->parts[comm->ranks->rank].offset;
-    draft->word = (_Atomic uint32_t *)(void *)(shared->start + shared->words + WIN_LINE * (size_t)comm->ranks->rank);
+    draft->word = &control_of(shared, comm->ranks->rank)->word;
+    draft->gate = &control_of(shared, comm->ranks->rank)->gate;
     return MPI_SUCCESS;
 }
 
@@ -212,7 +217,9 @@ void win_shared_describe(const mpi_win_t *win, int rank, win_target_t *target)
     target->size = shared->parts[rank].size;
     target->unit = shared->parts[rank].unit;
     target->near = shared->start + shared->parts[rank].offset;
-    target->word = (_Atomic uint32_t *)(void *)(shared->start + shared->words + WIN_LINE * (size_t)rank);
+    target->word = &control_of(shared, rank)->word;
+    target->gate = &control_of(shared, rank)->gate;
+    target->lent = 1;
     target->known = 1;
 }
 

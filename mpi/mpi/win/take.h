@@ -10,5 +10,7 @@
 int win_lock_take(mpi_win_t *win, int rank, win_lock_t lock);
 /* The same for a lock that MPI_Win_lock_all has promised. */
 int win_lock_promised(mpi_win_t *win, int rank);
+/* Gives back a lock that this rank has. */
+int win_lock_return(mpi_win_t *win, int rank, win_lock_t lock);
 
 #endif

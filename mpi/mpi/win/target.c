@@ -24,6 +24,11 @@ int win_check_rank(const mpi_win_t *win, int rank)
                : err_set(MPI_ERR_RANK, "rank is %d, but the ranks of the window are 0 to %d", rank, size - 1);
 }
 
+int win_shares_node(const mpi_win_t *win, int rank)
+{
+    return win->node_at > 0 && rt_node_index(rt_group_world(win->comm->ranks, rank)) >= 0;
+}
+
 win_target_t *win_target(mpi_win_t *win, int rank)
 {
     const size_t pages = ((size_t)win->comm->ranks->size + WIN_PAGE - 1) / WIN_PAGE;
@@ -56,10 +61,11 @@ static int map(const win_description_t *description, unsigned char **near_p)
 {
     if (rt_node_open() <= 0)
         return err_set(MPI_ERR_OTHER, "memory of a window: %s", rt.error);
-    if (description->word_at < description->size || description->node_at >= rt_node_bytes() ||
-        description->word_at >= rt_node_bytes() - description->node_at)
+    if (description->node_at >= rt_node_bytes() || description->gate_at > rt_node_bytes() - sizeof(win_gate_t) ||
+        description->size > rt_node_bytes() - description->node_at ||
+        (description->word_at != 0 && description->word_at >= rt_node_bytes() - description->node_at))
         return err_set(MPI_ERR_INTERN, "memory of a window lies outside of node memory");
-    *near_p = rt_node_at(description->node_at);
+    *near_p = description->size > 0 ? rt_node_at(description->node_at) : NULL;
     return MPI_SUCCESS;
 }
 
@@ -90,6 +96,8 @@ static int take_over(const mpi_win_t *win, int rank, win_target_t *target, const
     target->near = key == NULL ? near : vbn_key_pointer(key);
     if (target->near != NULL && description->word_at > 0)
         target->word = (_Atomic uint32_t *)(void *)(target->near + description->word_at);
+    if (description->node_at > 0)
+        target->gate = (win_gate_t *)(void *)rt_node_at(description->gate_at);
     target->size = description->size;
     target->unit = description->unit;
     target->read_only = description->read_only != 0;
@@ -130,6 +138,7 @@ int win_describe(mpi_win_t *win, int rank, win_target_t **target_p)
         target->read_only = win->read_only;
         target->near = win->base;
         target->word = win->word;
+        target->gate = win->gate;
         target->known = 1;
         return MPI_SUCCESS;
     }

@@ -14,6 +14,7 @@
  * W5 A call of the program is one win_call_t until all its operations have ended, but for plain elements in mapped memory, which
  *    direct.c reads and writes at once. Counts of the target and of the window tell how many calls are under way.
  * W6 A call that a target executes without an answer is complete at the target once a later question has been answered (flush.c).
+ * W7 The lock of a rank's memory is a word (gate.h), beside the window's memory in node memory, or else of the rank alone.
  * Everything here happens inside the runtime, between rt_enter and rt_leave.
  */
 #ifndef VERBENA_MPI_WIN_H
@@ -24,6 +25,7 @@
 #include <vbn/vbn.h>
 
 #include "comm/comm.h"
+#include "win/gate.h"
 
 #define WIN_PAGE 64 /* targets of one page of the table */
 #define WIN_ACCESS (VBN_ACCESS_READ | VBN_ACCESS_WRITE)
@@ -39,9 +41,10 @@ typedef struct win_target {
     unsigned sent;      /* messages without an answer (W6) */
     unsigned proved;    /* of these, so many are known to be done */
     int asking;         /* a thread takes the lock that MPI_Win_lock_all has promised */
-    int holds;          /* locks of this rank's memory that the other one has */
+    int holds;          /* locks of this rank's memory that it keeps for the other one (grant.c) */
     win_lock_t lock;    /* of this rank at the target */
-    int lock_checked;   /* the target has granted it (no MPI_MODE_NOCHECK) */
+    int lock_checked;   /* it was taken, and is to be returned (no MPI_MODE_NOCHECK) */
+    win_gate_t *held;   /* W7: where it is returned; NULL: to the target, by a message */
     unsigned posts;     /* of this target's exposure epochs, without those that MPI_Win_start has used */
     unsigned completes; /* of its access epochs, without those that MPI_Win_wait has used */
     size_t size;
@@ -50,6 +53,8 @@ typedef struct win_target {
     vbn_key_t *key;         /* NULL: no bytes, a dynamic window, or not needed */
     unsigned char *near;    /* W3: its memory here; NULL: by key or messages */
     _Atomic uint32_t *word; /* W4; NULL: none */
+    win_gate_t *gate;       /* W7; NULL: the target keeps its lock for this rank */
+    int lent;               /* the program may load and store there without a call */
 } win_target_t;
 
 /* Memory attached to a dynamic window. */
@@ -67,6 +72,7 @@ typedef struct win_waiter {
     win_lock_t lock;
     uint64_t token; /* of its question */
     int promised;   /* by MPI_Win_lock_all (E2) */
+    int maps;       /* W7: the rank returns the lock by itself */
 } win_waiter_t;
 
 typedef enum win_epoch { WIN_NO_EPOCH, WIN_FENCE, WIN_START, WIN_LOCK, WIN_LOCK_ALL } win_epoch_t;
@@ -90,21 +96,21 @@ typedef struct mpi_win {
     int told;                  /* keys of the memory were given to other hosts */
     size_t node_at;            /* of base in node memory (rt/node.h); 0: it is not there */
     _Atomic uint32_t *word;    /* W4: of this rank's memory; NULL: none */
+    win_gate_t *gate;          /* W7: of this rank's memory */
+    win_gate_t own_gate;       /* it, where no other rank maps it */
     struct win_shared *shared; /* of MPI_Win_allocate_shared (shared.c); NULL: another window */
     struct attr *attrs;
     MPI_Info info; /* hints in effect */
     char name[MPI_MAX_OBJECT_NAME];
     win_target_t **pages;
-    int pending;       /* calls that are under way */
-    win_epoch_t epoch; /* of access */
-    int used;          /* calls were made since the fence that opened it */
-    int locks;         /* targets that are locked, in WIN_LOCK and WIN_LOCK_ALL */
-    int nocheck;       /* of MPI_Win_lock_all: no lock is taken */
-    rt_group_t *start; /* targets of MPI_Win_start */
-    rt_group_t *post;  /* origins of MPI_Win_post */
-    win_lock_t held;   /* this rank's memory, by others or by itself */
-    int holders;
-    win_waiter_t *waiters; /* in the order of their requests */
+    int pending;           /* calls that are under way */
+    win_epoch_t epoch;     /* of access */
+    int used;              /* calls were made since the fence that opened it */
+    int locks;             /* targets that are locked, in WIN_LOCK and WIN_LOCK_ALL */
+    int nocheck;           /* of MPI_Win_lock_all: no lock is taken */
+    rt_group_t *start;     /* targets of MPI_Win_start */
+    rt_group_t *post;      /* origins of MPI_Win_post */
+    win_waiter_t *waiters; /* for the lock of this rank's memory, in the order of their requests */
     win_waiter_t **waiters_end;
     win_region_t *regions;  /* of a dynamic window */
     struct win_turn *turns; /* messages that wait (turn.c) */
@@ -122,6 +128,8 @@ static inline mpi_win_t *win_of(MPI_Win win)
 win_target_t *win_target(mpi_win_t *win, int rank);
 /* The same when there is something; NULL: nothing is known. */
 win_target_t *win_target_known(const mpi_win_t *win, int rank);
+/* Whether a rank of the window may have its memory, and the words of W4 and W7, in memory that this rank maps, too. */
+int win_shares_node(const mpi_win_t *win, int rank);
 /* Asks for the description at the first access. MPI_SUCCESS, or an error: the rank is lost, no memory is left. */
 int win_describe(mpi_win_t *win, int rank, win_target_t **target_p);
 void win_targets_free(mpi_win_t *win);

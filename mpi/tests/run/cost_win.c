@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cost_win.c - operations on the memory of another rank, for a tool that counts instructions (costs.py): all that comes before the
- * first cost_round() is warm. Usage: cost_win put|get|fetch_and_op|accumulate|flush, two ranks; rank 0 prints "operations N".
+ * first cost_round() is warm. Usage: cost_win NAME, a name of `kinds`, with two ranks; rank 0 prints "operations N".
  */
 #define RULE_OWN_MAIN
 #include "rule.h"
@@ -20,6 +20,7 @@ typedef struct kind {
 
 static int64_t value = 7;
 static int64_t result;
+static MPI_Win unlocked;
 
 static void put(MPI_Win win)
 {
@@ -46,8 +47,17 @@ static void flush(MPI_Win win)
     MPI_Win_flush(TARGET, win);
 }
 
+/* Of another window: this one is locked. */
+static void lock(MPI_Win win)
+{
+    (void)win;
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, unlocked);
+    MPI_Win_unlock(TARGET, unlocked);
+}
+
 static const kind_t kinds[] = {
-    {"put", put}, {"get", get}, {"fetch_and_op", fetch_and_op}, {"accumulate", accumulate}, {"flush", flush}};
+    {"put", put},     {"get", get},  {"fetch_and_op", fetch_and_op}, {"accumulate", accumulate},
+    {"flush", flush}, {"lock", lock}};
 
 void cost_round(operation_fn call, MPI_Win win); /* not static: callgrind finds it by name */
 
@@ -68,6 +78,7 @@ static operation_fn find(const char *name)
 int main(int argc, char **argv)
 {
     int64_t *base;
+    void *none;
     MPI_Win win;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -76,6 +87,7 @@ int main(int argc, char **argv)
     CHECK(size == 2 && call != NULL);
     MPI_Win_allocate(2 * sizeof(int64_t), sizeof(int64_t), MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
     base[0] = base[1] = 0;
+    MPI_Win_allocate(0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &none, &unlocked);
     MPI_Win_lock_all(0, win);
     MPI_Barrier(MPI_COMM_WORLD);
     for (size_t i = 0; rank == 0 && i < sizeof(kinds) / sizeof(kinds[0]); i++)
@@ -87,6 +99,7 @@ int main(int argc, char **argv)
     CHECK(rank == 0 || base[0] == value);
     if (rank == 0)
         printf("operations %d\n", ROUNDS * OPERATIONS);
+    MPI_Win_free(&unlocked);
     MPI_Win_free(&win);
     MPI_Finalize();
     return 0;

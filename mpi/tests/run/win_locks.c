@@ -106,8 +106,44 @@ static void crossing(int kind)
     win_end(kind, &win, mine);
 }
 
+#define LOOKS 2000
+
+/* Rank 0 stores to memory of rank 1 by its address, under MPI_Win_lock_all alone; rank 1 locks its own memory meanwhile. */
+static void guards_stores(int kind)
+{
+    MPI_Aint origin[64], bytes;
+    int *mine, *theirs = NULL, unit, too_early = 0;
+    MPI_Win win = win_make(kind, sizeof(int), 1, (void **)&mine, origin);
+    if (rank == 0 && kind != 3)
+        MPI_Win_shared_query(win, 1, &bytes, &unit, &theirs);
+    if (rank == 0 && theirs != NULL) {
+        MPI_Win_lock_all(0, win);
+        *theirs = 1;
+        MPI_Send(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+        for (int i = 0; i < LOOKS && !too_early; i++)
+            MPI_Iprobe(1, 0, MPI_COMM_WORLD, &too_early, MPI_STATUS_IGNORE);
+        *theirs = 2;
+        MPI_Win_unlock_all(win);
+        CHECK(!too_early);
+        MPI_Recv(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (rank == 0)
+        MPI_Send(NULL, 0, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
+    if (rank == 1) {
+        MPI_Status status;
+        MPI_Recv(NULL, 0, MPI_BYTE, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+        CHECK(status.MPI_TAG == 1 || *mine == 2);
+        if (status.MPI_TAG == 0)
+            MPI_Send(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+        MPI_Win_unlock(1, win);
+    }
+    win_end(kind, &win, mine);
+}
+
 static void of_kind(int kind)
 {
+    if (size > 1)
+        guards_stores(kind);
     excludes(kind);
     several(kind);
     loops_on_itself(kind);
