@@ -3,21 +3,10 @@
  * time lie in the same segments, which go as a whole when the last of their items has expired. */
 #include "store/shard.h"
 
-/* Readers hide from now on what is flushed (I4). What hides more is written first. */
-static void publish_flush(const shard_t *shard)
-{
-    published_shard_t *part = shard->part.shard;
-    if (part == NULL)
-        return;
-    atomic_set_release(&part->flush_cas, shard->flush_cas);
-    atomic_set_release(&part->flush_time, shard->flush_time);
-    atomic_set_release(&part->flush_next, shard->flush_next);
-}
-
 static void flush_all(shard_t *shard)
 {
-    shard->flush_cas = shard->next_cas;
-    publish_flush(shard);
+    shard->flush_time = ttl_creation(shard);
+    ttl_publish_flush(shard);
     (void)shard_seal_open(shard);
     shard->epoch++;
     for (unsigned i = 0; i < STORE_TTL_BUCKETS; i++)
@@ -27,11 +16,10 @@ static void flush_all(shard_t *shard)
 /* A later flush does not bring back what an earlier one has hidden. */
 void shard_flush(shard_t *shard, uint32_t at, uint32_t now)
 {
-    if (shard->flush_next != 0 && shard->flush_next <= now)
-        shard->flush_time = shard->flush_next - 1;
+    ttl_settle_flush(shard, now);
     shard->flush_next = at > now ? at : 0;
     if (shard->flush_next != 0)
-        publish_flush(shard);
+        ttl_publish_flush(shard);
     else
         flush_all(shard);
 }

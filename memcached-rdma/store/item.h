@@ -33,7 +33,7 @@ typedef struct item {
     _Atomic uint32_t expiry; /* second of the store's clock, 0: never; outside the checksum */
     _Atomic uint32_t access; /* second of the last read; outside the checksum */
     uint64_t cas;
-    uint32_t created; /* second of the store's clock */
+    uint32_t created; /* second of the store's clock, or ahead of it (ttl_creation) */
     uint32_t crc;
     char data[]; /* key, value */
 } item_t;

@@ -17,7 +17,7 @@
 #include "base/atomics.h"
 #include "store/store.h"
 
-#define PUBLISHED_MAGIC UINT64_C(0x3430565f434d4256) /* "VBMC_V04" */
+#define PUBLISHED_MAGIC UINT64_C(0x3530565f434d4256) /* "VBMC_V05" */
 #define PUBLISHED_DIED 0x40000000u                   /* FUTEX_OWNER_DIED */
 #define PUBLISHED_OWNER 0x3fffffffu                  /* FUTEX_TID_MASK; 0: unlocked, the server has ended */
 
@@ -28,8 +28,7 @@ typedef struct published_memory {
 
 typedef struct published_shard {
     _Atomic uint64_t split;             /* of the index: level << 32 | split point (I6) */
-    _Atomic uint64_t flush_cas;         /* items with smaller CAS ids are flushed (I4) */
-    _Atomic uint32_t flush_time;        /* and those created until this second */
+    _Atomic uint32_t flush_time;        /* items created until this second are flushed (I4) */
     _Atomic uint32_t flush_next;        /* a flush that comes at this second; written after flush_time; 0: none */
     _Atomic uint32_t chunks, overflows; /* entries that are written */
     uint32_t chunks_at, chunks_max;     /* of the numbers: first grains of main buckets */
@@ -67,6 +66,15 @@ static inline published_memory_t *published_memories(published_t *page)
 static inline _Atomic uint32_t *published_numbers(published_t *page)
 {
     return (_Atomic uint32_t *)(void *)((char *)page + page->numbers_at);
+}
+
+/* Items created until this second are hidden at second `now`. Two flushes within a second are two seconds of flush_time, and new
+ * items are created behind it; a flush that comes at `next` hides at least what was created since the last one. */
+static inline uint32_t published_flush(uint32_t flush_time, uint32_t next, uint32_t now)
+{
+    if (next == 0 || next > now)
+        return flush_time;
+    return next - 1 > flush_time ? next - 1 : flush_time + 1;
 }
 
 /* For the store: makes the page, for so many shards; does nothing where the source has no keys. False: no memory. */

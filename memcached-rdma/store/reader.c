@@ -158,9 +158,7 @@ static bool is_shown(const view_t *view, const item_t *header, uint32_t expiry)
     uint32_t now = now_of(view->reader);
     uint32_t next = atomic_get_acquire(&view->live->flush_next);
     return header->marks == 0 && (expiry == 0 || expiry > now) &&
-           (next == 0 || next > now || header->created >= next) &&
-           header->created > atomic_get_acquire(&view->live->flush_time) &&
-           header->cas >= atomic_get_acquire(&view->live->flush_cas);
+           header->created > published_flush(atomic_get_acquire(&view->live->flush_time), next, now);
 }
 
 /* The item that an entry refers to. ASK: not this one, or it changed. */

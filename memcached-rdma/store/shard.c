@@ -203,8 +203,8 @@ void shard_unpin(shard_t *shard, extent_t *extent)
 
 void shard_seal_item(shard_t *shard, item_t *item, const extent_t *extent, uint32_t data_crc)
 {
-    item->created = shard_now(shard->store);
-    atomic_set_relaxed(&item->access, item->created);
+    item->created = ttl_creation(shard);
+    atomic_set_relaxed(&item->access, shard_now(shard->store));
     item->crc = item_crc(item, data_crc, extent_grain(extent, item));
 }
 

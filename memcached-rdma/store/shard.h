@@ -44,8 +44,7 @@ typedef struct shard {
     uint32_t epoch;                         /* flushes so far: extents of an earlier one hold nothing live */
     list_link_t sparse[DEADNESSES];         /* sealed segments with dead bytes; the first list stays empty */
     uint64_t next_cas;
-    uint64_t flush_cas;  /* items with smaller CAS ids are flushed */
-    uint32_t flush_time; /* and those created until this second */
+    uint32_t flush_time; /* items created until this second are flushed */
     uint32_t flush_next; /* a flush that comes at this second; 0: none */
     uint64_t items, bytes;
     store_counters_t counters;
@@ -95,6 +94,12 @@ typedef struct found {
 unsigned ttl_bucket(uint32_t expiry, uint32_t now);
 bool item_expired(const item_t *item, uint32_t now);
 bool item_flushed(const shard_t *shard, const item_t *item, uint32_t now);
+/* Readers hide from now on what is flushed (I4). What hides more is written first. */
+void ttl_publish_flush(const shard_t *shard);
+/* A flush whose second has come becomes one of the past. */
+void ttl_settle_flush(shard_t *shard, uint32_t now);
+/* The second of an item that is created now: behind every flush so far, so at times ahead of the clock. */
+uint32_t ttl_creation(shard_t *shard);
 /* The next extent of the same bucket; NULL: there is none. */
 extent_t *ttl_next(const shard_t *shard, const extent_t *extent);
 /* The second at which nothing in the extent is shown any more. */

@@ -142,7 +142,7 @@ static uint32_t age_of(const shard_t *shard, unsigned ttl, uint32_t now)
         const extent_t *extent = container_of(link, extent_t, mine);
         const item_t *first = (const item_t *)(const void *)extent->base;
         if (extent->kind != EXTENT_DRAFT && extent->used > 0 && first->created != 0)
-            return now - first->created;
+            return now > first->created ? now - first->created : 0;
         if (++looks == AGE_LOOKS)
             break;
     }

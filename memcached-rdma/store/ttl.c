@@ -29,8 +29,32 @@ bool item_expired(const item_t *item, uint32_t now)
 
 bool item_flushed(const shard_t *shard, const item_t *item, uint32_t now)
 {
-    return item->cas < shard->flush_cas || item->created <= shard->flush_time ||
-           (shard->flush_next != 0 && shard->flush_next <= now && item->created < shard->flush_next);
+    return item->created <= published_flush(shard->flush_time, shard->flush_next, now);
+}
+
+void ttl_publish_flush(const shard_t *shard)
+{
+    published_shard_t *part = shard->part.shard;
+    if (part == NULL)
+        return;
+    atomic_set_release(&part->flush_time, shard->flush_time);
+    atomic_set_release(&part->flush_next, shard->flush_next);
+}
+
+void ttl_settle_flush(shard_t *shard, uint32_t now)
+{
+    if (shard->flush_next == 0 || shard->flush_next > now)
+        return;
+    shard->flush_time = published_flush(shard->flush_time, shard->flush_next, now);
+    shard->flush_next = 0;
+    ttl_publish_flush(shard);
+}
+
+uint32_t ttl_creation(shard_t *shard)
+{
+    uint32_t now = shard_now(shard->store);
+    ttl_settle_flush(shard, now);
+    return now > shard->flush_time ? now : shard->flush_time + 1;
 }
 
 uint32_t ttl_drop_of(const shard_t *shard, const extent_t *extent)
