@@ -115,7 +115,7 @@ void exec_commit(exec_t *exec, const request_t *request, store_draft_t *draft)
     uint64_t cas;
     store_status_t status = perform_commit(exec->server, request, draft, &cas);
     if (request->kind == REQUEST_META_PUT)
-        exec_meta_stored(exec, request, status, cas);
+        exec_meta_stored(exec, request, status, cas, draft->value_bytes);
     else
         answer(exec, request, stored_line(status));
 }

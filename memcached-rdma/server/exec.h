@@ -40,7 +40,9 @@ bool exec_piece_stays(reply_piece_t *piece);
 /* Adds a value and its end, copied or in place. */
 void exec_value(exec_t *exec, const store_hit_t *hit);
 void exec_meta(exec_t *exec, const request_t *request);
-void exec_meta_stored(exec_t *exec, const request_t *request, store_status_t status, uint64_t cas);
+/* value_bytes: of the item, or of the value that was not stored. */
+void exec_meta_stored(exec_t *exec, const request_t *request, store_status_t status, uint64_t cas,
+                      uint32_t value_bytes);
 /* False: as exec_request; `resume` has moved on. */
 bool exec_stats(exec_t *exec, request_t *request);
 bool exec_crawler(exec_t *exec, request_t *request);   /* lru_crawler (dump.c) */

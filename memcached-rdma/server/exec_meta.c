@@ -14,6 +14,7 @@ typedef struct shown {
     const request_t *request;
     const store_hit_t *hit; /* of mg */
     uint64_t cas;
+    uint32_t value_bytes;
     uint32_t expiry, now;
     uint32_t touched, vivified; /* what flags T (of mg) and N (of a new item) set, from where they stand on */
     bool created;
@@ -48,18 +49,21 @@ static void add_opaque(reply_t *reply, shown_t *shown, const meta_flag_t *flag)
     add_text(reply, flag->name, flag->token);
 }
 
+/* The key of an item as it was stored. */
+static text_t key_of(const store_hit_t *hit, char encoded[BASE64_PADDED(KEY_MAX)])
+{
+    if (!hit->binary_key)
+        return (text_t){.at = hit->key, .length = hit->key_bytes};
+    return (text_t){.at = encoded, .length = base64_encode(hit->key, hit->key_bytes, true, encoded)};
+}
+
 /* The key as the client gave it, or, of an item, as it was stored. */
 static void add_key(reply_t *reply, shown_t *shown, const meta_flag_t *flag)
 {
     char encoded[BASE64_PADDED(KEY_MAX)];
     const store_hit_t *hit = shown->hit;
-    text_t key = shown->request->meta.shown_key;
     bool binary = hit == NULL ? shown->request->meta.binary : hit->binary_key;
-    if (hit != NULL)
-        key = (text_t){.at = hit->key, .length = hit->key_bytes};
-    if (hit != NULL && binary)
-        key = (text_t){.at = encoded, .length = base64_encode(hit->key, hit->key_bytes, true, encoded)};
-    add_text(reply, flag->name, key);
+    add_text(reply, flag->name, hit == NULL ? shown->request->meta.shown_key : key_of(hit, encoded));
     if (binary)
         reply_bytes(reply, " b", 2);
 }
@@ -80,8 +84,8 @@ static void add_ttl(reply_t *reply, shown_t *shown, const meta_flag_t *flag)
 
 static void add_size(reply_t *reply, shown_t *shown, const meta_flag_t *flag)
 {
-    if (shown->hit != NULL)
-        add_number(reply, flag->name, shown->hit->value_bytes);
+    if (shown->item)
+        add_number(reply, flag->name, shown->value_bytes);
 }
 
 static void add_client_flags(reply_t *reply, shown_t *shown, const meta_flag_t *flag)
@@ -167,6 +171,7 @@ static void show_hit(void *arg, const store_hit_t *hit)
     reply_t *reply = exec->reply;
     shown_t shown = {.hit = hit,
                      .cas = shown_cas(exec, hit->cas),
+                     .value_bytes = hit->value_bytes,
                      .now = hit->now,
                      .expiry = hit->created ? 0 : hit->expiry,
                      .touched = visit->touched,
@@ -203,11 +208,12 @@ static void show_debug(void *arg, const store_hit_t *hit)
 {
     exec_t *exec = arg;
     reply_t *reply = exec->reply;
-    char expiry[16] = "-1";
+    char expiry[16] = "-1", encoded[BASE64_PADDED(KEY_MAX)];
+    text_t key = key_of(hit, encoded);
     if (hit->expiry != 0)
-        (void)snprintf(expiry, sizeof(expiry), "%d", (int)(hit->now - hit->expiry)); /* as memcached shows it */
+        (void)snprintf(expiry, sizeof(expiry), "%d", (int)(hit->expiry - hit->now));
     reply_string(reply, "ME ");
-    reply_bytes(reply, hit->key, hit->key_bytes);
+    reply_bytes(reply, key.at, key.length);
     reply_format(reply, " exp=%s la=%u cas=%llu fetch=%s cls=%u size=%zu\r\n", expiry, hit->now - hit->access,
                  (unsigned long long)shown_cas(exec, hit->cas), hit->fetched ? "yes" : "no", hit->ttl + 1, hit->size);
 }
@@ -231,9 +237,9 @@ static const char *code_of(store_status_t status)
     }
 }
 
-void exec_meta_stored(exec_t *exec, const request_t *request, store_status_t status, uint64_t cas)
+void exec_meta_stored(exec_t *exec, const request_t *request, store_status_t status, uint64_t cas, uint32_t value_bytes)
 {
-    shown_t shown = {.cas = shown_cas(exec, cas), .item = true};
+    shown_t shown = {.cas = shown_cas(exec, cas), .value_bytes = value_bytes, .item = true};
     count(&exec->counters->cmd_meta, 1);
     if (status == STORE_NO_MEMORY)
         reply_line(exec->reply, "SERVER_ERROR out of memory storing object");

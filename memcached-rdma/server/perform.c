@@ -38,6 +38,7 @@ static store_get_t meta_get(const server_t *server, const meta_t *meta, perform_
                          .quiet = meta->no_update,
                          .meta = true,
                          .binary_key = meta->binary,
+                         .cas = meta->own_cas.value,
                          .expiry = expiry.touch,
                          .vivify_expiry = meta->ttl.given && before_ttl(meta, 'N') ? expiry.touch : expiry.vivify,
                          .recache_touched = !before_ttl(meta, 'R'),
@@ -92,10 +93,19 @@ store_status_t perform_touch(const server_t *server, const request_t *request)
 
 /* ------------------------------------------------------------------------------------------ values */
 
+/* append or prepend of a value that becomes an item where there is none */
+static bool vivifies(const request_t *request)
+{
+    return request->kind == REQUEST_META_PUT && request->meta.vivify.given &&
+           (request->mode == PUT_APPEND || request->mode == PUT_PREPEND);
+}
+
 store_status_t perform_begin(const server_t *server, const request_t *request, store_draft_t *draft)
 {
     bool meta = request->kind == REQUEST_META_PUT;
-    int32_t exptime = meta ? request->meta.ttl.value : request->exptime;
+    int32_t exptime = !meta               ? request->exptime
+                      : vivifies(request) ? request->meta.vivify.value
+                                          : request->meta.ttl.value;
     if (!meta)
         detail_count(server->detail, request->key, DETAIL_SET, false);
     store_status_t status = store_begin(server->store, perform_key(request->key), request->value_bytes,
@@ -131,6 +141,8 @@ store_status_t perform_commit(const server_t *server, const request_t *request, 
     store_put_t put = {.mode = store_mode(request->mode),
                        .client_flags = request->client_flags,
                        .compare = meta ? request->meta.compare.value : request->number,
+                       .cas = meta ? request->meta.own_cas.value : 0,
+                       .vivify = vivifies(request),
                        .invalidate = meta && request->meta.stale,
                        .binary_key = meta && request->meta.binary};
     store_status_t status = store_commit(draft, &put, cas_p);
@@ -150,6 +162,9 @@ store_status_t perform_delete(const server_t *server, const request_t *request)
     store_delete_t how = {.has_compare = meta->compare.given,
                           .compare = meta->compare.value,
                           .stale = meta->stale,
+                          .empty = meta->empty,
+                          .has_cas = meta->own_cas.given,
+                          .cas = meta->own_cas.value,
                           .has_expiry = meta->ttl.given,
                           .expiry = clock_expiry(server, meta->ttl.value)};
     return store_delete(server->store, perform_key(request->key), &how);
@@ -163,6 +178,8 @@ store_status_t perform_delta(const server_t *server, const request_t *request, s
         how = (store_delta_t){.decrement = request->decrement,
                               .has_compare = meta->compare.given,
                               .compare = meta->compare.value,
+                              .has_cas = meta->own_cas.given,
+                              .cas = meta->own_cas.value,
                               .delta = meta->delta.value,
                               .initial = meta->initial.value,
                               .touch = meta->ttl.given,

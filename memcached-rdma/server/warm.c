@@ -111,6 +111,7 @@ static void store_item(loading_t *loading, const saved_item_t *item)
     store_put_t put = {.mode = STORE_SET,
                        .client_flags = item->client_flags,
                        .cas = item->cas,
+                       .restores = true,
                        .binary_key = (item->flags & SAVED_BINARY_KEY) != 0};
     store_draft_t draft;
     if (item->ttl != 0 && item->ttl <= loading->elapsed)

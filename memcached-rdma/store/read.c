@@ -35,7 +35,7 @@ static found_t vivify(shard_t *shard, uint64_t hash, store_key_t key, const stor
         return found;
     memcpy(item->data, key.bytes, key.length);
     item->marks = how->binary_key ? ITEM_BINARY_KEY : 0;
-    item->cas = shard_cas(shard);
+    item->cas = how->cas != 0 ? how->cas : shard_cas(shard);
     shard_seal_item(shard, item, extent, item_data_crc(item, shard->store->crc_seed));
     if (shard_link(shard, hash, item, extent, NULL) != STORE_OK)
         return found;

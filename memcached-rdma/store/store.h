@@ -114,6 +114,7 @@ typedef struct store_get_s {
     bool binary_key;         /* vivify: as of store_put_t */
     uint32_t expiry;         /* touch: the new one */
     uint32_t vivify_expiry;  /* vivify: creates an empty item when there is none */
+    uint64_t cas;            /* vivify: CAS id of that item; 0: a new one */
     uint32_t recache_before; /* recache: the first reader of an item that expires before wins the right to renew it */
 } store_get_t;
 
@@ -149,7 +150,9 @@ typedef struct store_put_s {
     store_mode_t mode;
     uint32_t client_flags;
     uint64_t compare; /* 0: nothing; of STORE_CAS, APPEND and PREPEND the CAS id that the item must have */
-    uint64_t cas;     /* CAS id that the item gets, of an earlier start; 0: a new one */
+    uint64_t cas;     /* CAS id that the item gets; 0: a new one */
+    bool restores;    /* `cas` is of an earlier start: new ones are larger */
+    bool vivify;      /* STORE_APPEND, STORE_PREPEND: the draft becomes the item when there is none */
     bool binary_key;  /* the key may hold any bytes: readers are shown it in base64 */
     bool invalidate;  /* STORE_CAS: an older CAS id stores the item too, marked stale and with its old expiry */
 } store_put_t;
@@ -161,15 +164,17 @@ store_status_t store_begin(store_t *store, store_key_t key, size_t value_bytes, 
 /* The first so many bytes of the value are filled: their checksum is computed now, so that the commit of a huge value has little
  * left to do. May be called, with growing numbers, for a value that comes in pieces; they must not change any more. */
 void store_sum(store_draft_t *draft, size_t filled);
-/* cas_p: NULL, or where the new CAS id goes. The draft is used up, whatever the status. */
+/* cas_p: NULL, or where the new CAS id goes. The draft is used up, whatever the status; value_bytes is then that of the item. */
 store_status_t store_commit(store_draft_t *draft, const store_put_t *put, uint64_t *cas_p);
 void store_abandon(store_draft_t *draft);
 
 typedef struct store_delete_s {
     bool has_compare;
     bool stale;      /* marks the item instead, with a new CAS id */
-    bool has_expiry; /* with stale: another expiry */
-    uint64_t compare;
+    bool empty;      /* leaves the item without value, client flags and expiry */
+    bool has_expiry; /* with stale or empty: another expiry */
+    bool has_cas;    /* with stale or empty: this CAS id, not a new one (stale) or the old one (empty) */
+    uint64_t compare, cas;
     uint32_t expiry;
 } store_delete_t;
 
@@ -179,8 +184,9 @@ store_status_t store_delete(store_t *store, store_key_t key, const store_delete_
 void store_drop(store_t *store, store_key_t key);
 
 typedef struct store_delta_s {
-    bool decrement, has_compare, touch, vivify, binary_key;
+    bool decrement, has_compare, has_cas, touch, vivify, binary_key;
     uint64_t delta, compare, initial;
+    uint64_t cas;    /* has_cas: CAS id that the item gets, not a new one */
     uint32_t expiry; /* touch */
     uint32_t vivify_expiry;
 } store_delta_t;

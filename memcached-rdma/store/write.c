@@ -66,7 +66,7 @@ static store_status_t publish(shard_t *shard, uint64_t hash, item_t *item, exten
 }
 
 /* A new item with the old value and the draft's, one behind the other. */
-static store_status_t join(shard_t *shard, const store_draft_t *draft, found_t *found, bool append, uint64_t cas)
+static store_status_t join(shard_t *shard, store_draft_t *draft, found_t *found, bool append, uint64_t cas)
 {
     item_t *old = found->item;
     const item_t *piece = draft->item;
@@ -89,6 +89,7 @@ static store_status_t join(shard_t *shard, const store_draft_t *draft, found_t *
         item->client_flags = old->client_flags;
         item->marks = old->marks & ITEM_BINARY_KEY;
         item->cas = cas;
+        draft->value_bytes = item->value_bytes;
         status = publish(shard, draft->hash, item, extent, found, item_data_crc(item, shard->store->crc_seed));
     } else {
         shard->counters.store_no_memory++;
@@ -133,7 +134,7 @@ static store_status_t permitted(shard_t *shard, const store_put_t *put, const fo
     case STORE_CAS: return compare(shard, put, found, stale_p);
     default:
         if (found->slot == NULL)
-            return STORE_NOT_STORED;
+            return put->vivify ? STORE_OK : STORE_NOT_STORED;
         return put->compare == 0 || put->compare == found->item->cas ? STORE_OK : STORE_EXISTS;
     }
 }
@@ -152,7 +153,7 @@ store_status_t store_commit(store_draft_t *draft, const store_put_t *put, uint64
     item_t *item = draft->item;
     bool joins = put->mode == STORE_APPEND || put->mode == STORE_PREPEND;
     bool stale = false;
-    if (!joins)
+    if (!joins || put->vivify)
         store_sum(draft, draft->value_bytes);
     pthread_mutex_lock(&shard->lock);
     shard->counters.cmd_set++;
@@ -160,8 +161,9 @@ store_status_t store_commit(store_draft_t *draft, const store_put_t *put, uint64
     found_t found = find(shard, draft->hash, item);
     store_status_t status = permitted(shard, put, &found, &stale);
     uint64_t cas = status != STORE_OK ? 0 : put->cas != 0 ? put->cas : shard_cas(shard);
-    shard_raise_cas(shard, cas);
-    if (status == STORE_OK && joins) {
+    if (put->restores)
+        shard_raise_cas(shard, cas);
+    if (status == STORE_OK && joins && found.slot != NULL) {
         status = join(shard, draft, &found, put->mode == STORE_APPEND, cas);
     } else if (status == STORE_OK) {
         item->client_flags = put->client_flags;
@@ -181,6 +183,41 @@ store_status_t store_commit(store_draft_t *draft, const store_put_t *put, uint64
 
 /* -------------------------------------------------------------------------------------- deletion */
 
+static uint64_t cas_of(shard_t *shard, const store_delete_t *how, const item_t *item)
+{
+    return how->has_cas ? how->cas : how->stale ? shard_cas(shard) : item->cas;
+}
+
+/* Leaves an item without its value in place of the one that was found. */
+static store_status_t write_empty(shard_t *shard, uint64_t hash, const found_t *found, const store_delete_t *how)
+{
+    const item_t *old = found->item;
+    extent_t *extent;
+    shard_pin(found->extent); /* S3 */
+    store_status_t status = STORE_NO_MEMORY;
+    item_t *item = shard_space(shard, old->key_bytes, 0, how->has_expiry ? how->expiry : 0, &extent);
+    if (item != NULL) {
+        memcpy(item->data, old->data, old->key_bytes);
+        item->marks = (uint8_t)((old->marks & ITEM_BINARY_KEY) | (how->stale ? ITEM_STALE : 0));
+        item->cas = cas_of(shard, how, old);
+        status = publish(shard, hash, item, extent, found, item_data_crc(item, shard->store->crc_seed));
+    }
+    shard_unpin(shard, found->extent);
+    return status;
+}
+
+/* Marks an item as stale; its next reader renews it. */
+static store_status_t mark_stale(shard_t *shard, uint64_t hash, found_t *found, const store_delete_t *how)
+{
+    const item_t *item = found->item;
+    uint32_t expiry = how->has_expiry ? how->expiry : atomic_get_relaxed(&item->expiry);
+    if (!shard_rewrite(shard, hash, found, item->marks | ITEM_STALE, cas_of(shard, how, item), expiry))
+        return STORE_NO_MEMORY;
+    uint32_t heat = atomic_get_relaxed(&found->item->heat);
+    atomic_set_relaxed(&found->item->heat, (uint16_t)(heat & ~HEAT_WON));
+    return STORE_OK;
+}
+
 static store_status_t delete_found(shard_t *shard, uint64_t hash, found_t *found, const store_delete_t *how)
 {
     store_counters_t *counters = &shard->counters;
@@ -189,19 +226,15 @@ static store_status_t delete_found(shard_t *shard, uint64_t hash, found_t *found
         counters->delete_misses++;
         return STORE_EXISTS;
     }
-    if (!how->stale) {
+    if (!how->stale && !how->empty) {
         shard->ttl[found->extent->ttl].delete_hits++;
         shard_unlink(shard, found->slot, item, found->extent);
         counters->delete_hits++;
         return STORE_OK;
     }
-    uint32_t expiry = how->has_expiry ? how->expiry : atomic_get_relaxed(&item->expiry);
-    if (!shard_rewrite(shard, hash, found, item->marks | ITEM_STALE, shard_cas(shard), expiry)) {
-        shard_unlink(shard, found->slot, item, found->extent); /* no memory: gone is as good as stale */
-        return STORE_OK;
-    }
-    uint32_t heat = atomic_get_relaxed(&found->item->heat);
-    atomic_set_relaxed(&found->item->heat, (uint16_t)(heat & ~HEAT_WON)); /* the next reader renews it */
+    if ((how->empty ? write_empty(shard, hash, found, how) : mark_stale(shard, hash, found, how)) != STORE_OK)
+        shard_unlink(shard, found->slot, found->item,
+                     found->extent); /* no memory: gone is as good as stale, or empty */
     return STORE_OK;
 }
 
@@ -236,7 +269,7 @@ void store_drop(store_t *store, store_key_t key)
 
 /* Writes a number in place of an item (or as a new one, slot NULL), at least as long as the old value: padded with blanks. */
 static store_status_t write_number(shard_t *shard, uint64_t hash, store_key_t key, found_t *found, bool binary_key,
-                                   store_number_t *number)
+                                   const store_delta_t *how, store_number_t *number)
 {
     char digits[24];
     size_t length = (size_t)snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number->value);
@@ -259,7 +292,9 @@ static store_status_t write_number(shard_t *shard, uint64_t hash, store_key_t ke
                 atomic_set_relaxed(&item->heat, atomic_get_relaxed(&found->item->heat));
             }
         }
-        item->cas = number->cas = shard_cas(shard);
+        if (!how->has_cas)
+            number->cas = shard_cas(shard);
+        item->cas = number->cas;
         status = publish(shard, hash, item, extent, found, item_data_crc(item, shard->store->crc_seed));
     }
     if (old_extent != NULL)
@@ -295,7 +330,7 @@ static store_status_t delta_found(shard_t *shard, uint64_t hash, store_key_t key
     count_delta(shard, how->decrement, true);
     shard->ttl[found->extent->ttl].incr_hits += !how->decrement;
     shard->ttl[found->extent->ttl].decr_hits += how->decrement;
-    return write_number(shard, hash, key, found, false, number);
+    return write_number(shard, hash, key, found, false, how, number);
 }
 
 store_status_t store_delta(store_t *store, store_key_t key, const store_delta_t *how, store_number_t *number)
@@ -304,7 +339,7 @@ store_status_t store_delta(store_t *store, store_key_t key, const store_delta_t 
     shard_t *shard = shard_of(store, hash);
     store_status_t status = STORE_NOT_FOUND;
     pthread_mutex_lock(&shard->lock);
-    *number = (store_number_t){.now = shard_now(store)};
+    *number = (store_number_t){.now = shard_now(store), .cas = how->cas};
     found_t found = shard_find(shard, hash, key.bytes, key.length, NULL, NULL);
     if (found.slot != NULL) {
         status = delta_found(shard, hash, key, &found, how, number);
@@ -314,7 +349,7 @@ store_status_t store_delta(store_t *store, store_key_t key, const store_delta_t 
             number->value = how->initial;
             number->created = true;
             number->expiry = how->vivify_expiry;
-            status = write_number(shard, hash, key, &found, how->binary_key, number);
+            status = write_number(shard, hash, key, &found, how->binary_key, how, number);
         }
     }
     pthread_mutex_unlock(&shard->lock);

@@ -115,7 +115,8 @@ TEST(MetaTest, AKeyInBase64IsDecoded)
 TEST(MetaTest, ErrorsAreThoseOfEachCommand)
 {
     EXPECT_EQ(Parsed("mg a v v\r\n").error(), "CLIENT_ERROR duplicate flag");
-    EXPECT_EQ(Parsed("mg a E\r\n").error(), "CLIENT_ERROR invalid flag");
+    EXPECT_EQ(Parsed("mg a E\r\n").error(), "CLIENT_ERROR bad token in command line format");
+    EXPECT_EQ(Parsed("mg a Z\r\n").error(), "CLIENT_ERROR invalid flag");
     EXPECT_EQ(Parsed("md a E\r\n").error(), "CLIENT_ERROR invalid or duplicate flag");
     EXPECT_EQ(Parsed("ms a 2 Mx\r\n").error(), "CLIENT_ERROR invalid mode for ms M token");
     EXPECT_EQ(Parsed("ms a x\r\n").error(), FORMAT);

@@ -133,6 +133,54 @@ TEST_F(StoreTest, AFlushHidesWhatIsOlderAndNothingElse)
     EXPECT_EQ(value("later"), "4");
 }
 
+TEST_F(StoreTest, FlushesWithinASecondHideWhatIsOlderWhateverItsCasId)
+{
+    open();
+    auto write_with = [&](const std::string &name, uint64_t cas) {
+        store_draft_t draft;
+        ASSERT_EQ(store_begin(store, key(name), 0, 0, &draft), STORE_OK);
+        store_put_t how = {};
+        how.cas = cas;
+        ASSERT_EQ(store_commit(&draft, &how, nullptr), STORE_OK);
+    };
+    for (int i = 0; i < 30; i++) {
+        write_with("large", UINT64_MAX - 1);
+        store_flush(store, 0);
+        EXPECT_EQ(value("large"), "(none)");
+        write_with("small", 1);
+        EXPECT_EQ(value("small"), "");
+    }
+    store_flush(store, now + 10); // the flushes so far have taken the seconds until then
+    write("before", "v");
+    now += 10;
+    EXPECT_EQ(value("small"), "(none)");
+    EXPECT_EQ(value("before"), "(none)");
+    write("after", "v");
+    EXPECT_EQ(value("after"), "v");
+    EXPECT_EQ(value("small"), "(none)");
+    tick();
+    EXPECT_EQ(value("after"), "v");
+}
+
+TEST_F(StoreTest, ACasIdOfAClientDoesNotRaiseThoseThatFollow)
+{
+    open();
+    uint64_t first, second;
+    for (uint64_t *cas : {&first, &second}) {
+        store_draft_t draft;
+        store_put_t how = {};
+        ASSERT_EQ(store_begin(store, key("k"), 0, 0, &draft), STORE_OK);
+        how.cas = UINT64_MAX;
+        ASSERT_EQ(store_commit(&draft, &how, cas), STORE_OK);
+        EXPECT_EQ(*cas, UINT64_MAX);
+        ASSERT_EQ(store_begin(store, key("k"), 0, 0, &draft), STORE_OK);
+        how.cas = 0;
+        ASSERT_EQ(store_commit(&draft, &how, cas), STORE_OK);
+    }
+    EXPECT_LT(first, second);
+    EXPECT_LT(second, 1000u);
+}
+
 TEST_F(StoreTest, AValueThatComesInPiecesHasItsChecksumWhenItIsWhole)
 {
     open();
