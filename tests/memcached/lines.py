@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Streams of commands, one connection each: every line of the specification, right and wrong."""
 
+LATER = {(b"E", command) for command in (b"mg", b"ms", b"md", b"ma")} | {(b"x", command) for command in (b"mg", b"ms", b"md", b"ma")} | {
+    (b"s", b"ms"), (b"N", b"ms")}  # flags that memcached 1.6.18 does not have, or not for this command
+
 
 def _value(length, byte=b"x"):
     return byte * length + b"\r\n"
@@ -94,11 +97,13 @@ def _others():
     yield b"get a"
 
 
-def _meta():
+def _meta(later=False):
     letters = [bytes([c]) for c in range(33, 127)]
     tokens = (b"", b"5", b"x", b"-1")
     for command, value in ((b"mg n", b""), (b"ms n 2", b"11\r\n"), (b"md n", b""), (b"ma n", b"")):
         for letter in letters:
+            if not later and (letter, command[:2]) in LATER:
+                continue
             for token in tokens:
                 if command == b"ma n" and letter == b"T" and token != b"":
                     continue  # memcached 1.6.18 answers the new TTL and does not keep it; ours keeps it
@@ -130,6 +135,34 @@ def _meta():
     yield b"me\r\nme a\r\nme zzzz\r\nme a b\r\nset a 0 0 1\r\nb\r\nme a\r\nme YQ== b\r\nme a q\r\n" + b"me " + b"k" * 251 + b"\r\n"
 
 
+def _later():
+    """Flags of memcached 1.6.38 together with others, and in each state of the item."""
+    for before in (b"", b"ms a 2 T100 F7\r\n10\r\n", b"ms a 2 E500\r\n10\r\nmg a\r\n", b"ms YQ== 2 b\r\n10\r\n",
+                   b"ms a 2 E500\r\n10\r\nmd a I\r\n", b"ms a 2 E500\r\n10\r\nmd a I\r\nmg a\r\n", b"ms a 2\r\nab\r\n"):
+        for line in (b"ms a 2 %s E900 c s k O1\r\n11\r\n", b"ms a 2 %s E900 MA c s q\r\n11\r\n", b"ms a 2 %s MP N30 T60 F5 s\r\n11\r\n",
+                     b"ms a 2 %s MA N30 I c s\r\n11\r\n", b"ms a 2 %s ME N30 E700 s\r\n11\r\n", b"ms a 2 %s MR N30 E0 c\r\n11\r\n",
+                     b"ms YQ== 2 %s b k s MA N0 E901\r\n11\r\n", b"md a %s I E900 T30 k\r\n", b"md a %s E900 q\r\n",
+                     b"ma a %s E900 c v t\r\n", b"ma a %s N30 J5 E900 c v t k\r\n", b"ma a %s MD E0 c\r\n",
+                     b"mg a %s N30 E900 c v t s f h\r\n", b"mg a %s N30 R60 E900 c\r\n", b"mg a %s E900 c v\r\n"):
+            for compare in (b"", b"C500", b"C499 I", b"C1000000", b"C0"):
+                if b" I" in line and b"I" in compare or line[:2] == b"ma" and b"mg" in before or (b"MA" in line or b"MP" in line) and b" b" in line + before:
+                    continue  # twice the same; what memcached changes elsewhere while an answer waits; a difference, as below
+                yield b"delete a\r\n" + before + line % compare + b"mg a c v t s f h\r\nmg a c v k\r\nme a\r\nmn\r\n"
+        for line in (b"md a x\r\n", b"md a x I\r\n", b"md a x T30 E900\r\n", b"md a x I T30 E0\r\n", b"md a x C500 q\r\n", b"md a x C1\r\n"):
+            if b" b" not in before:  # docs/memcached.md, "Differences from memcached"
+                yield b"delete a\r\n" + before + line + b"mg a c v t s f h\r\nmg a v k\r\nms a 1 MA\r\n1\r\nmg a v t\r\nma a v\r\nmn\r\n"
+    yield b"ms a 2 E2\r\nab\r\nmg a v\r\nflush_all\r\nmg a v\r\nms a 2 E2\r\nab\r\nmg a v\r\nms b 2 E18446744073709551615\r\nab\r\n" \
+        b"flush_all\r\nmg a v\r\nmg b v\r\nms b 2 c\r\nab\r\nmg b c v\r\nmn\r\n"
+    yield b"ms a 2 E18446744073709551616\r\nab\r\nms a 2 E5 E6\r\nab\r\nmd a x x\r\nmg a v\r\nmn\r\n"
+    yield b"ms a 1048577 MA N0 s\r\n" + _value(1048577) + b"mg a\r\nms a 1000000 MA N0 s\r\n" + _value(1000000) + \
+        b"ms a 100000 MA N0 s c\r\n" + _value(100000) + b"mg a s\r\nmn\r\n"
+
+
 def streams():
-    """All of them."""
+    """Those that memcached 1.6.18 and later ones answer alike."""
     return [*_storage(), *_retrieval(), *_too_large(), *_named_noreply(), *_others(), *_meta()]
+
+
+def later():
+    """Meta commands as memcached 1.6.38 answers them."""
+    return [*_meta(later=True), *_later()]

@@ -15,6 +15,8 @@ import tempfile
 import time
 
 BUILD = pathlib.Path(os.environ.get("VERBENA_MEMCACHED_BUILD", "."))
+LATER = os.environ.get("VERBENA_MEMCACHED_LATER")  # Debian 13's memcached
+NO_LATER = "memcached 1.6.38 is not here: Debian 12 on x86-64 has it by './verbena make memcached-peers'"
 STARTUP_SECONDS = 60
 ANSWER_SECONDS = 60
 PR_SET_PDEATHSIG = 1
@@ -53,15 +55,15 @@ class HeldPort:
 
 
 class Server:
-    """A running server; ours, or with stock=True Debian's. unix: also name of a socket file, then there is no TCP.
+    """A running server; ours, with stock=True Debian's, or another program. unix: also name of a socket file, then there is no TCP.
     descriptors: its soft and hard limit. greeting: the line of its start, known when it has ended."""
 
-    def __init__(self, *flags, stock=False, unix=None, descriptors=None):
+    def __init__(self, *flags, stock=False, program=None, unix=None, descriptors=None):
         self._held = None if unix else HeldPort()
         self.port = self._held.number if self._held else 0
         self.unix = unix
         self.greeting = ""
-        program = shutil.which("memcached") if stock else str(BUILD / "verbena-memcached")
+        program = program or (shutil.which("memcached") if stock else str(BUILD / "verbena-memcached"))
         where = ["-s", unix] if unix else ["-l", "127.0.0.1", "-p", str(self.port)]
         user = ["-u", "root"] if os.geteuid() == 0 else []
         self.process = subprocess.Popen([program, *where, *user, *flags], stderr=subprocess.PIPE,

@@ -8,6 +8,7 @@ SPARK_CLIENTS="numpy==2.2.6 pandas==2.3.3 pyarrow==22.0.0 grpcio==1.76.0 grpcio-
 zstandard==0.25.0 protobuf==6.33.5" # of PySpark's functions on pandas, and of its client of Spark Connect
 OTHER_SPARKS="4.3.0 3.5.9 4.1.4 4.0.5 3.4.4" # as in tests/spark/versions/run.py
 PYMEMCACHE=4.0.0
+LATER_MEMCACHED=1.6.38 # of Debian 13, which Debian 12 can run
 MPI4PY=4.1.2
 MPI4PY_NEEDS="setuptools==$SETUPTOOLS wheel==$WHEEL build==1.3.0 cython==3.1.4 numpy==2.2.6" # to build it, and numpy for its suite
 CANNOT=77
@@ -92,6 +93,38 @@ make_memcached_peers() {
         || cannot "Debian's memcached, libmemcached-tools and python3-pylibmc, which ours is compared with, could not be installed"
     (ensure_venv "pymemcache-$PYMEMCACHE" "pymemcache==$PYMEMCACHE") || cannot "pymemcache could not be had from PyPI"
     echo "export VERBENA_MEMCACHED_PYTHON=$CACHE/pymemcache-$PYMEMCACHE/bin/python"
+    if ensure_later_memcached; then
+        echo "export VERBENA_MEMCACHED_LATER=$CACHE/memcached-$LATER_MEMCACHED/memcached"
+    else
+        say "no memcached $LATER_MEMCACHED of Debian 13, which only Debian 12 on x86-64 fetches: nothing is compared with it"
+    fi
+}
+
+ensure_later_memcached() {
+    local folder=$CACHE/memcached-$LATER_MEMCACHED
+    [ ! -f "$folder/.complete" ] || return 0
+    has_apt && [ "$(uname -m)" = x86_64 ] && grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release || return
+    mkdir -p "$STATE/log"
+    alone "$folder.lock" watched later-memcached "$STATE/log/later-memcached.log" fetch_later_memcached "$folder"
+}
+
+# Debian 13's server with the libraries and the loader that it was linked to. Its lists of packages are its own, from the mirror
+# of this system; apt checks them by Debian's keys, and the packages by these lists.
+fetch_later_memcached() { # $1: folder
+    local folder=$1 own=$1/apt mirror apt package
+    [ ! -f "$folder/.complete" ] || return 0
+    mirror=$(apt-get indextargets 'Created-By: Packages' 'Codename: bookworm' | sed -n 's/^Repo-URI: //p' | head -n 1)
+    apt=(-q -o "Dir::Etc::SourceList=$own/trixie.list" -o Dir::Etc::SourceParts=/dev/null -o "Dir::State::Lists=$own/lists"
+        -o "Dir::Cache=$own/cache" -o APT::Architectures=amd64)
+    rm -rf "$folder" && mkdir -p "$own/lists/partial" "$own/cache/archives/partial" && cd "$folder" || return
+    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror trixie main" >"$own/trixie.list"
+    apt-get "${apt[@]}" update \
+        && apt-get "${apt[@]}" download memcached libc6 libevent-2.1-7t64 libsasl2-2 libssl3t64 libzstd1 zlib1g || return
+    for package in *.deb; do dpkg-deb -x "$package" . && rm -f "$package" || return; done
+    rm -rf "$own"
+    printf '#!/bin/sh\nexec %s/ld-linux-x86-64.so.2 --library-path %s %s "$@"\n' "$folder/usr/lib/x86_64-linux-gnu"{,} \
+        "$folder/usr/bin/memcached" >memcached
+    chmod 755 memcached && ./memcached -V | grep -qF " $LATER_MEMCACHED" && touch .complete
 }
 
 # A released sshd for the tests, unpacked and not installed: no machine gets a server of it.
