@@ -132,7 +132,7 @@ class PageTest(unittest.TestCase):
         return result.returncode, result.stderr
 
     def test_a_page_with_another_table_is_an_error_that_names_the_command(self):
-        changes = ((gen_tables.FLAGS, "META_FLAG('s', MG,", "META_FLAG('s', MG | MS,", "| `s` | `mg ms` |"),
+        changes = ((gen_tables.FLAGS, "META_FLAG('f', MG,", "META_FLAG('f', MG | MS,", "| `f` | `mg ms` |"),
                    (gen_tables.OPTIONS, '"64", WORKS', '"65", WORKS', "| `65` | memory"),
                    (gen_tables.WORDS, '"1000", WORKS', '"1001", WORKS', "| `1001` | time"),
                    (gen_tables.CLIENT, '"5000"', '"5001"', "| `5001` | time-out"))
