@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the JUnit tests of the Maven modules on what is built: one JVM for each module, no Maven, nothing is built.
 
-usage: run.py [--full] [--list] [NAME ...]
+usage: run.py [--full] [--list] [--but MODULE] [NAME ...]
 
 NAME: a module's folder, a class with or without its package, CLASS#METHOD, a method, or a part of one of these.
+--but: a module's folder, which another suite has.
 --full, or VERBENA_TEST_FULL=1: the long tests, too, and the JVM as users have it instead of one that starts quickly.
 """
 import pathlib
@@ -48,9 +49,9 @@ def show(results, tally):
             tally.tell(name, lines or ["it does not say why"])
 
 
-def find(names):
-    """The tests that any of the names means. Raises program.NoMatch."""
-    tests = sources.all_tests()
+def find(names, but=None):
+    """The tests that any of the names means, without those of the module `but`. Raises program.NoMatch."""
+    tests = [test for test in sources.all_tests() if test.module.path != but]
     chosen = {}
     for name in names:
         found = sources.matching(tests, name)
@@ -72,8 +73,11 @@ def run(tests, full):
 
 
 def main():
-    options = program.read(program.parser(__doc__))
-    return program.serve(options, find, lambda tests: run(tests, options.full), lambda test: test.id)
+    parser = program.parser(__doc__)
+    parser.add_argument("--but", metavar="MODULE", help="a module's folder, whose tests do not run")
+    options = program.read(parser)
+    return program.serve(options, lambda names: find(names, options.but), lambda tests: run(tests, options.full),
+                         lambda test: test.id)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.memcached;
+
+import java.util.ArrayDeque;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.verbena.memcached.MemcachedException.Kind;
+import org.verbena.memcached.config.ClientConfig;
+import org.verbena.memcached.config.ServerAddress;
+
+/**
+ * One server: the calls that it has, its connection, and why it has this one. What is not said to be for any thread belongs to the
+ * loop's.
+ */
+final class Server {
+    /** Calls of a server that have not left, those that ended early included; more fail at once. */
+    static final int CALLS_MAX = 4096;
+    private static final long MS = 1_000_000;
+    /** After an attempt that failed. */
+    private static final long RETRY = 100 * MS;
+
+    final ServerAddress address;
+    final ClientConfig config;
+    final Counters counters;
+    private final Loop loop;
+    private final Set<Call> calls = ConcurrentHashMap.newKeySet();
+    private final AtomicInteger count = new AtomicInteger();
+    /** Calls that go by the loop's thread and are not with a carrier yet: later ones of their threads go the same way. */
+    private final AtomicInteger detour = new AtomicInteger();
+    private final ArrayDeque<Call> waiting = new ArrayDeque<>();
+    private volatile Carrier carrier;
+    private volatile String why = "no request has needed it yet";
+    private volatile boolean closed;
+    private Attempt attempt;
+    private long retryAt;
+    /** What attempts leave for the next ones. */
+    final Attempt.Memory memory = new Attempt.Memory();
+
+    Server(ServerAddress address, ClientConfig config, Loop loop, Counters counters) {
+        this.address = address;
+        this.config = config;
+        this.loop = loop;
+        this.counters = counters;
+    }
+
+    // -------------------------------------------------------------------------------------- any thread
+
+    /** Takes a call, which ends in any case. */
+    void start(Call call) {
+        if (count.incrementAndGet() > CALLS_MAX) {
+            count.decrementAndGet();
+            call.releaseValue();
+            call.fail(new MemcachedException(Kind.BUSY, address + ": " + CALLS_MAX
+                + " requests wait for its answers; begin fewer at once, or add servers"));
+            return;
+        }
+        calls.add(call);
+        loop.remind(call.deadline);
+        Carrier now = carrier;
+        if (now != null && detour.get() == 0) {
+            now.start(call);
+        } else {
+            again(call);
+        }
+    }
+
+    /** A call that has no carrier. */
+    void again(Call call) {
+        detour.incrementAndGet();
+        loop.execute(() -> queue(call));
+    }
+
+    /** A call has its answer, or gets none any more. */
+    void leave(Call call) {
+        if (call.leave()) {
+            calls.remove(call);
+            count.decrementAndGet();
+        }
+    }
+
+    /** Ends calls whose time is over. */
+    void expire(long now) {
+        for (Call call : calls) {
+            if (now >= call.deadline && !call.isOver()) {
+                call.fail(new MemcachedException(Kind.TIMEOUT, address + ": no answer within the " + config.timeoutMs()
+                    + " ms of timeout=" + (carrier == null ? "; it is not connected: " + why : "")));
+            }
+        }
+    }
+
+    /** The connection of gets that read the server's memory, or null. */
+    Carrier carrier() {
+        return carrier;
+    }
+
+    /** One line: the way, and why. */
+    String explain() {
+        Carrier now = carrier;
+        return address + ": " + (now != null ? now.describe() : "not connected: " + why);
+    }
+
+    /** Calls that have not left. */
+    int count() {
+        return count.get();
+    }
+
+    // --------------------------------------------------------------------------------------- the loop
+
+    private void queue(Call call) {
+        if (closed) {
+            detour.decrementAndGet();
+            drop(call, closedError());
+        } else if (call.isOver()) {
+            detour.decrementAndGet();
+            drop(call, null);
+        } else {
+            waiting.add(call);
+            pump();
+        }
+    }
+
+    private void drop(Call call, MemcachedException failure) {
+        call.releaseValue();
+        leave(call);
+        if (failure != null) {
+            call.fail(failure);
+        }
+    }
+
+    private MemcachedException closedError() {
+        return new MemcachedException(Kind.CLOSED, address + ": the client is closed");
+    }
+
+    private MemcachedException dead() {
+        return new MemcachedException(Kind.SERVER_DEAD, address + ": " + why);
+    }
+
+    /** Hands waiting calls over, connecting first where need be. */
+    private void pump() {
+        Carrier now = carrier;
+        while (now != null && !waiting.isEmpty()) {
+            Call call = waiting.poll();
+            now.start(call);
+            detour.decrementAndGet();
+        }
+        if (waiting.isEmpty() || attempt != null || closed) {
+            return;
+        }
+        if (Loop.now() < retryAt) {
+            failWaiting(dead());
+            return;
+        }
+        counters.connects.increment();
+        attempt = new Attempt(this, loop);
+        attempt.start();
+    }
+
+    private void failWaiting(MemcachedException cause) {
+        for (Call call = waiting.poll(); call != null; call = waiting.poll()) {
+            detour.decrementAndGet();
+            drop(call, cause);
+        }
+    }
+
+    /** Deadlines, limits of connecting, a server that is silent. */
+    void check(long now) {
+        expire(now);
+        if (attempt != null) {
+            attempt.check(now);
+        }
+        long silent = 0;
+        for (Call call : calls) {
+            if (!call.isOver()) {
+                loop.remind(call.deadline);
+            } else if (call.sentAt < 0 && waiting.remove(call)) {
+                detour.decrementAndGet();
+                drop(call, null);
+            } else if (call.sentAt >= 0 && carrier != null) {
+                silent = Math.max(silent, now - Math.max(call.sentAt, carrier.heard()));
+            }
+        }
+        if (silent > config.timeoutMs() * MS / 2) {
+            broke(carrier, "no answer for " + silent / MS + " ms");
+        }
+    }
+
+    /** An attempt has led to a connection. */
+    void connected(Carrier with) {
+        attempt = null;
+        carrier = with;
+        pump();
+    }
+
+    /** An attempt has failed. */
+    void failed(String cause) {
+        attempt = null;
+        why = cause;
+        retryAt = Loop.now() + RETRY;
+        failWaiting(dead());
+    }
+
+    /** An attempt is to be made again: the server closed the connection at the hello. */
+    void retry(String cause) {
+        attempt = null;
+        why = cause;
+        pump();
+    }
+
+    /** A connection has ended; calls that it has fail, others get the next one. */
+    void broke(Carrier which, String cause) {
+        if (carrier != which || which == null) {
+            return;
+        }
+        carrier = null;
+        why = cause;
+        which.end(dead());
+        pump();
+    }
+
+    void close() {
+        closed = true;
+        why = "the client is closed";
+        if (attempt != null) {
+            attempt.end();
+            attempt = null;
+        }
+        Carrier now = carrier;
+        carrier = null;
+        if (now != null) {
+            now.end(closedError());
+        }
+        failWaiting(closedError());
+    }
+}

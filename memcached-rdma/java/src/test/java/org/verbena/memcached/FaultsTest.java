@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.memcached;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.verbena.memcached.MemcachedException.Kind;
+
+/** Servers that are silent, dead, new or hostile, on sockets: each call ends, and its error names the server. */
+@Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class FaultsTest {
+    @TempDir
+    Path folder;
+
+    /** Options of the clients, beside servers and times. */
+    String options() {
+        return ";carrier=sockets";
+    }
+
+    ServerProcess startServer(Path place) throws IOException {
+        return ServerProcess.stock(place);
+    }
+
+    private ServerProcess start(String name) throws IOException {
+        return startServer(Files.createDirectory(folder.resolve(name)));
+    }
+
+    private MemcachedClient open(String servers, String times) throws IOException {
+        return MemcachedClient.open(servers + times + options());
+    }
+
+    private static MemcachedException failure(org.junit.jupiter.api.function.Executable call) {
+        return assertThrows(MemcachedException.class, call);
+    }
+
+    @Test
+    void a_silent_server_of_three_ends_a_bulk_get_with_what_the_others_have() throws Exception {
+        try (ServerProcess a = start("a"); ServerProcess b = start("b"); ServerProcess c = start("c");
+            MemcachedClient writer = open(a.address() + "," + b.address() + "," + c.address(), ";timeout=60000");
+            MemcachedClient client = open(a.address() + "," + b.address() + "," + c.address(), ";timeout=1500")) {
+            List<String> keys = new ArrayList<>();
+            for (int i = 0; i < 300; i++) {
+                keys.add("key" + i);
+                writer.set("key" + i, new byte[100]);
+            }
+            assertEquals(300, writer.getAll(keys).size());
+            b.signal("STOP");
+            long lost = keys.stream().map(key -> writer.cluster().serverOf(key.getBytes()).address.toString())
+                .filter(b.address()::equals).count();
+            PartialException partial = assertThrows(PartialException.class, () -> client.getAll(keys));
+            assertEquals(Kind.TIMEOUT, partial.kind());
+            assertTrue(partial.getMessage().startsWith(b.address() + ": "), partial.getMessage());
+            assertEquals(300 - lost, partial.found().size());
+            b.signal("CONT");
+            ServerProcess.until("the server answers again", () -> answers(client, keys));
+        }
+    }
+
+    private static boolean answers(MemcachedClient client, List<String> keys) {
+        try {
+            return client.getAll(keys).size() == keys.size();
+        } catch (MemcachedException e) {
+            return false;
+        }
+    }
+
+    @Test
+    void a_killed_server_is_named_and_found_again() throws Exception {
+        try (ServerProcess server = start("a"); MemcachedClient client = open(server.address(), ";timeout=5000")) {
+            client.set("key", new byte[10]);
+            server.kill();
+            MemcachedException failure = failure(() -> {
+                while (true) { // until the client has seen the end
+                    client.get("key");
+                }
+            });
+            assertEquals(Kind.SERVER_DEAD, failure.kind());
+            assertTrue(failure.getMessage().startsWith(server.address() + ": "), failure.getMessage());
+            server.restart();
+            ServerProcess.until("the new server", () -> {
+                try {
+                    assertNull(client.get("key"));
+                    return true;
+                } catch (MemcachedException e) {
+                    return false;
+                }
+            });
+        }
+    }
+
+    @Test
+    void a_server_that_is_not_there_is_an_error_at_once() throws Exception {
+        int port;
+        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            port = free.getLocalPort();
+        }
+        try (MemcachedClient client = open("127.0.0.1:" + port, ";timeout=60000")) {
+            MemcachedException failure = failure(() -> client.get("key"));
+            assertEquals(Kind.SERVER_DEAD, failure.kind());
+            assertTrue(failure.getMessage().contains("cannot connect: Connection refused"), failure.getMessage());
+            assertTrue(client.explain().get(0).contains("not connected: cannot connect"), client.explain().get(0));
+        }
+        try (MemcachedClient client = open("no.such.host.invalid:1", ";timeout=60000")) {
+            assertTrue(failure(() -> client.get("key")).getMessage().contains("cannot resolve 'no.such.host.invalid'"));
+        }
+    }
+
+    @Test
+    void after_many_stalls_there_is_one_socket_for_each_server() throws Exception {
+        try (ScriptedServer silent = ScriptedServer.answering(null);
+            MemcachedClient client = open(silent.address(), ";timeout=20")) {
+            for (int i = 0; i < 100; i++) { // a connection that is found silent ends the next call, too
+                Kind kind = failure(() -> client.get("key")).kind();
+                assertTrue(kind == Kind.TIMEOUT || kind == Kind.SERVER_DEAD, kind::name);
+            }
+            ServerProcess.until("closed sockets", () -> silent.open.get() <= 1);
+            ServerProcess.until("no call left", () -> client.cluster().servers().get(0).count() <= 1);
+            assertTrue(silent.accepted.get() > 1, "the client connects again");
+        }
+    }
+
+    @Test
+    void a_full_queue_fails_at_once_and_recovers() throws Exception {
+        try (ServerProcess server = start("a"); MemcachedClient client = open(server.address(), ";timeout=60000")) {
+            client.set("key", new byte[10]);
+            server.signal("STOP");
+            List<CompletableFuture<Value>> gets = new ArrayList<>();
+            for (int i = 0; i < 2 * Server.CALLS_MAX; i++) {
+                gets.add(client.async().get("k" + i));
+            }
+            CompletableFuture<Value> last = gets.get(gets.size() - 1);
+            ExecutionException refused = assertThrows(ExecutionException.class, () -> last.get(60, TimeUnit.SECONDS));
+            assertEquals(Kind.BUSY, ((MemcachedException) refused.getCause()).kind());
+            server.signal("CONT");
+            for (int i = 0; i < Server.CALLS_MAX; i++) {
+                assertNull(gets.get(i).get(60, TimeUnit.SECONDS));
+            }
+            assertEquals(10, client.get("key").bytes().length);
+        }
+    }
+
+    @Test
+    void values_on_their_way_are_bounded() throws Exception {
+        try (ServerProcess server = start("a"); MemcachedClient client = open(server.address(), ";timeout=60000")) {
+            client.set("key", new byte[10]);
+            server.signal("STOP");
+            ByteBuffer value = ByteBuffer.allocateDirect(1 << 20);
+            List<CompletableFuture<Stored>> sets = new ArrayList<>();
+            for (int i = 0; i < 300; i++) {
+                sets.add(client.async().set("k" + i, value, 0, 0));
+            }
+            ExecutionException refused = assertThrows(ExecutionException.class, () -> sets.get(299).get(60, TimeUnit.SECONDS));
+            assertEquals(Kind.BUSY, ((MemcachedException) refused.getCause()).kind());
+            assertTrue(refused.getCause().getMessage().contains("values are on their way"), refused.getCause().getMessage());
+            server.signal("CONT");
+            sets.get(0).handle((stored, error) -> stored).get(60, TimeUnit.SECONDS);
+        }
+    }
+
+    @Test
+    void close_ends_calls_on_their_way() throws Exception {
+        try (ServerProcess server = start("a")) {
+            MemcachedClient client = open(server.address(), ";timeout=60000");
+            client.set("key", new byte[10]);
+            server.signal("STOP");
+            CompletableFuture<Value> get = client.async().get("key");
+            client.close();
+            client.close();
+            ExecutionException closed = assertThrows(ExecutionException.class, () -> get.get(60, TimeUnit.SECONDS));
+            assertEquals(Kind.CLOSED, ((MemcachedException) closed.getCause()).kind());
+            assertEquals(Kind.CLOSED, failure(() -> client.get("key")).kind());
+        }
+    }
+
+    @Test
+    void an_interrupt_stays_set_and_ends_nothing() throws Exception {
+        try (ServerProcess server = start("a"); MemcachedClient client = open(server.address(), ";timeout=60000")) {
+            Thread.currentThread().interrupt();
+            client.set("key", new byte[10]);
+            assertTrue(Thread.interrupted());
+            assertEquals(10, client.get("key").bytes().length);
+        }
+    }
+
+    @Test
+    void answers_that_make_no_sense_end_the_connection_and_not_the_client() throws Exception {
+        Map<String, String> answers = Map.of(
+            "wrongnumber", "HD O999\r\n", "nonumber", "HD\r\n", "noise", "\u00ff\u0001\u0002\r\n",
+            "shortvalue", "VA 3 O0\r\nabcdef\r\n", "huge", "VA 2147483646 O0\r\n", "endless", "x".repeat(10_000),
+            "unasked", "EN O0\r\nEN O1\r\n", "close", "close", "badcode", "QQ O0\r\n",
+            "twice", "VA 1 f9 O0\r\na\r\nVA 1 O0\r\nb\r\n");
+        for (Map.Entry<String, String> entry : answers.entrySet()) {
+            try (ScriptedServer server = ScriptedServer.answering(entry.getValue());
+                MemcachedClient client = open(server.address(), ";timeout=10000")) {
+                boolean answered = entry.getKey().equals("unasked") || entry.getKey().equals("twice");
+                if (answered) { // the first answer is right
+                    client.get("key");
+                }
+                ServerProcess.until("the end of the connection: " + entry.getKey(), () -> {
+                    if (!answered) {
+                        assertEquals(Kind.SERVER_DEAD, failure(() -> client.get("key")).kind(), entry.getKey());
+                    }
+                    return client.explain().get(0).contains("not connected: ");
+                });
+            }
+        }
+    }
+
+    @Test
+    void a_value_that_never_comes_whole_costs_no_memory_and_ends_with_the_time() throws Exception {
+        try (ScriptedServer server = ScriptedServer.answering("VA 2000000000 O0\r\nabc");
+            MemcachedClient client = open(server.address(), ";timeout=300")) {
+            assertEquals(Kind.TIMEOUT, failure(() -> client.get("key")).kind());
+            ServerProcess.until("the end of the connection", () -> server.open.get() == 0);
+        }
+    }
+}
