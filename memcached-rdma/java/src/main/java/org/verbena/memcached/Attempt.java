@@ -14,7 +14,7 @@ import org.verbena.memcached.wire.Hello;
  * One attempt to reach a server: its name, its addresses in turn, then what the other side is. It ends with
  * {@link Server#connected}, {@link Server#failed} or {@link Server#retry}. The loop's thread.
  */
-final class Attempt implements Link.User {
+final class Attempt implements Link.User, Join.Listener {
     private static final long MS = 1_000_000;
     /** A server without messages is not asked again so soon. */
     private static final long PLAIN = 600_000 * MS;
@@ -31,10 +31,11 @@ final class Attempt implements Link.User {
         private String plain = "";
     }
 
-    private enum Step { RESOLVE, CONNECT, HELLO }
+    private enum Step { RESOLVE, CONNECT, HELLO, JOIN }
 
     private final Server server;
     private final Loop loop;
+    private final Join join;
     private final Memory memory;
     private final long limit;
     private Step step = Step.RESOLVE;
@@ -44,12 +45,15 @@ final class Attempt implements Link.User {
     private long shareEnds;
     private Link link;
     private boolean helloAsked;
+    private Hello hello;
+    private MessageCarrier joining;
     private String noMessages;
     private boolean over;
 
-    Attempt(Server server, Loop loop) {
+    Attempt(Server server, Loop loop, Join join) {
         this.server = server;
         this.loop = loop;
+        this.join = join;
         memory = server.memory;
         limit = server.config.connectMs() * MS;
     }
@@ -68,6 +72,9 @@ final class Attempt implements Link.User {
         if (link != null) {
             link.close();
         }
+        if (joining != null) {
+            joining.end(server.dead());
+        }
     }
 
     private void fail(String why) {
@@ -81,6 +88,8 @@ final class Attempt implements Link.User {
     void check(long now) {
         if (step == Step.CONNECT && now >= shareEnds) {
             next("no answer within its share of connect=");
+        } else if (step == Step.JOIN && now - since >= limit) {
+            failed(joining, "the core did not connect within the time of connect=");
         } else if (now - since >= limit) {
             fail(step == Step.RESOLVE ? "cannot resolve '" + server.address.host() + "': no answer within the time of connect="
                 : "no answer within the time of connect=");
@@ -142,9 +151,18 @@ final class Attempt implements Link.User {
     @Override
     public void connected() {
         enter(Step.HELLO);
-        helloAsked = false; // a hello leads to messages of the core
-        noMessages = server.config.carrier() == ClientConfig.Carrier.SOCKETS ? "carrier=sockets" : memory.plain;
-        link.write(ASK_META);
+        boolean sockets = server.config.carrier() == ClientConfig.Carrier.SOCKETS;
+        noMessages = sockets ? "carrier=sockets" : memory.plain;
+        helloAsked = !sockets && Loop.now() >= memory.plainUntil;
+        try {
+            if (helloAsked) {
+                String line = Hello.line(KeyPlace.userId(), (int) ProcessHandle.current().pid());
+                link.write(line.getBytes(StandardCharsets.US_ASCII));
+            }
+            link.write(ASK_META);
+        } catch (IOException e) {
+            fail("the user of this process is not known: " + e.getMessage());
+        }
     }
 
     // ------------------------------------------------------------------------------------ the other side
@@ -163,16 +181,90 @@ final class Attempt implements Link.User {
             fail("the server knows no meta commands: memcached 1.6 or later is needed");
             return;
         }
-        useSocket();
+        if (hello == null) {
+            useSocket();
+            return;
+        }
+        enter(Step.JOIN);
+        join.start(hello, this);
     }
 
     private void takeHello(String line) {
         helloAsked = false;
         memory.helloClosed = 0;
+        if (line.startsWith(Hello.WORD)) {
+            try {
+                hello = Hello.parse(line);
+            } catch (ProtocolException e) {
+                remember(e.getMessage());
+            }
+            return;
+        }
+        remember(line.startsWith(Hello.REFUSAL) ? "the server has no messages: " + line.substring(Hello.REFUSAL.length())
+            : "the server is not verbena-memcached");
+    }
+
+    /** There are no messages for a while. */
+    private void remember(String why) {
         memory.plainUntil = Loop.now() + PLAIN;
-        memory.plain = line.startsWith(Hello.REFUSAL) ? "the server has no messages: " + line.substring(Hello.REFUSAL.length())
-            : "the server is not verbena-memcached";
-        noMessages = memory.plain;
+        memory.plain = why;
+        noMessages = why;
+    }
+
+    @Override
+    public void connecting(MessageCarrier carrier) {
+        if (over || step != Step.JOIN) {
+            carrier.end(server.dead());
+        } else {
+            joining = carrier;
+        }
+    }
+
+    @Override
+    public void joined(MessageCarrier carrier) {
+        if (over || carrier != joining) {
+            return;
+        }
+        over = true;
+        link.setUser(new Watch(server, carrier));
+        carrier.watch(link);
+        server.connected(carrier);
+    }
+
+    @Override
+    public void failed(MessageCarrier carrier, String why) {
+        if (over) {
+            server.broke(carrier, why);
+            return;
+        }
+        if (step != Step.JOIN || carrier != joining) {
+            return;
+        }
+        joining = null;
+        noMessages = why;
+        if (carrier != null) { // a key may be there at the next attempt, but a connection costs its time
+            carrier.end(server.dead());
+            remember("the core cannot connect: " + why);
+        }
+        useSocket();
+    }
+
+    /** The socket of a client that uses messages: its end is the server's. */
+    private record Watch(Server server, MessageCarrier carrier) implements Link.User {
+        @Override
+        public void connected() {
+            throw new IllegalStateException("it is connected");
+        }
+
+        @Override
+        public void received() throws ProtocolException {
+            throw new ProtocolException("the server has sent an answer without a request");
+        }
+
+        @Override
+        public void ended(String why) {
+            server.broke(carrier, why);
+        }
     }
 
     private void useSocket() {
@@ -204,8 +296,7 @@ final class Attempt implements Link.User {
         end();
         if (++memory.helloClosed >= HELLO_TRIES) {
             memory.helloClosed = 0;
-            memory.plainUntil = Loop.now() + PLAIN;
-            memory.plain = "the server is not verbena-memcached";
+            remember("the server is not verbena-memcached");
         }
         server.retry("the server has closed the connection instead of answering the hello");
     }

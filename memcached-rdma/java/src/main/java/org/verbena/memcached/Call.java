@@ -28,6 +28,14 @@ final class Call {
     private boolean over;
     /** Number on its connection; of the carrier. */
     int number;
+    /** The messages that carry it; of the engine's thread, as are the three below. */
+    MessageCarrier carrier;
+    /** Told the first answer of a connection; null: it is not this call. */
+    MessageCarrier.Knocked knocked;
+    /** Its value may be on its way still. */
+    boolean announced;
+    /** Its answer's value is on its way. */
+    boolean pulling;
     /** When it was sent, a time of {@link Loop#now}; -1: it was not. */
     volatile long sentAt = -1;
 

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.locks.LockSupport;
+import org.verbena.core.VbnEngine;
 import org.verbena.core.plugin.BoundedPool;
 import org.verbena.memcached.MemcachedException.Kind;
 import org.verbena.memcached.config.ClientConfig;
@@ -17,6 +18,8 @@ import org.verbena.memcached.wire.Request;
 /** The servers of a client, its thread and its memory: begins calls and waits for them. Any thread. */
 final class Cluster implements AutoCloseable {
     private static final long MS = 1_000_000;
+    /** A waiting thread looks again: the engine may have ended. */
+    private static final long PARK_MOST = 200 * MS;
     /** Of values on their way. */
     private static final long VALUES_MOST = 256L << 20;
     private static final long VALUES_KEPT = 16L << 20;
@@ -26,13 +29,16 @@ final class Cluster implements AutoCloseable {
     private final Ring ring;
     private final Loop loop;
     private final List<Server> servers;
+    private final Nets nets;
     private final BoundedPool values = new BoundedPool(VALUES_MOST, VALUES_KEPT, 0);
 
     Cluster(ClientConfig config) throws IOException {
         this.config = config;
+        nets = new Nets(counters, Server.CALLS_MAX * config.servers().size());
         ring = new Ring(config.servers());
         loop = new Loop(this::check, this::end);
-        servers = config.servers().stream().map(address -> new Server(address, config, loop, counters)).toList();
+        servers = config.servers().stream().map(address -> new Server(address, config, loop, counters,
+            server -> new Join(server, loop, nets, values))).toList();
         loop.start();
     }
 
@@ -50,6 +56,11 @@ final class Cluster implements AutoCloseable {
 
     Server serverOf(byte[] key) {
         return servers.get(ring.find(key));
+    }
+
+    /** Bytes of values on their way. */
+    long valueBytes() {
+        return values.used();
     }
 
     /** The end of a call that begins now, a time of {@link Loop#now}. */
@@ -111,21 +122,22 @@ final class Cluster implements AutoCloseable {
      * @param deadline of the calls that the future waits for
      */
     <T> T await(CompletableFuture<T> future, long deadline) throws MemcachedException {
-        if (loop.isMine()) {
+        VbnEngine engine = nets.first();
+        if (loop.isMine() || engine != null && engine.inEngine()) {
             throw new IllegalStateException("this function runs on the client's thread, which a blocking call would stop: use the "
                 + "calls of async(), or thenApplyAsync and the like");
         }
         boolean interrupted = false;
         if (!future.isDone()) {
             Thread me = Thread.currentThread();
-            future.whenComplete((result, error) -> LockSupport.unpark(me));
+            future.whenComplete((result, error) -> unpark(engine, me));
             while (!future.isDone()) {
                 long left = deadline - Loop.now();
                 if (left <= 0) {
                     long now = Loop.now();
                     servers.forEach(server -> server.expire(now));
                 }
-                LockSupport.parkNanos(this, Math.max(left, MS));
+                park(engine, future, Math.min(Math.max(left, MS), PARK_MOST));
                 interrupted |= Thread.interrupted();
             }
         }
@@ -133,6 +145,23 @@ final class Cluster implements AutoCloseable {
             Thread.currentThread().interrupt();
         }
         return result(future);
+    }
+
+    /** Who waits drives the core's engine meanwhile. */
+    private void park(VbnEngine engine, CompletableFuture<?> future, long nanos) {
+        if (engine != null) {
+            engine.park(future::isDone, nanos);
+        } else {
+            LockSupport.parkNanos(this, nanos);
+        }
+    }
+
+    private static void unpark(VbnEngine engine, Thread thread) {
+        if (engine != null) {
+            engine.unpark(thread);
+        } else {
+            LockSupport.unpark(thread);
+        }
     }
 
     private static <T> T result(CompletableFuture<T> future) throws MemcachedException {
@@ -153,6 +182,8 @@ final class Cluster implements AutoCloseable {
     @Override
     public void close() {
         loop.close();
+        nets.close();
+        servers.forEach(Server::abandon);
         values.close();
     }
 }

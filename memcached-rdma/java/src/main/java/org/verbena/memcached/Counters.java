@@ -9,6 +9,8 @@ final class Counters {
     final LongAdder messages = new LongAdder();
     final LongAdder sockets = new LongAdder();
     final LongAdder onesided = new LongAdder();
+    /** Answers by message that make no sense. */
+    final LongAdder malformed = new LongAdder();
     /** Attempts to connect. */
     final LongAdder connects = new LongAdder();
 }

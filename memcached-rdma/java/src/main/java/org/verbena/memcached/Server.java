@@ -5,6 +5,7 @@ import java.util.ArrayDeque;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import org.verbena.memcached.MemcachedException.Kind;
 import org.verbena.memcached.config.ClientConfig;
 import org.verbena.memcached.config.ServerAddress;
@@ -24,6 +25,7 @@ final class Server {
     final ClientConfig config;
     final Counters counters;
     private final Loop loop;
+    private final Join join;
     private final Set<Call> calls = ConcurrentHashMap.newKeySet();
     private final AtomicInteger count = new AtomicInteger();
     /** Calls that go by the loop's thread and are not with a carrier yet: later ones of their threads go the same way. */
@@ -37,8 +39,9 @@ final class Server {
     /** What attempts leave for the next ones. */
     final Attempt.Memory memory = new Attempt.Memory();
 
-    Server(ServerAddress address, ClientConfig config, Loop loop, Counters counters) {
+    Server(ServerAddress address, ClientConfig config, Loop loop, Counters counters, Function<Server, Join> joins) {
         this.address = address;
+        this.join = joins.apply(this);
         this.config = config;
         this.loop = loop;
         this.counters = counters;
@@ -73,8 +76,7 @@ final class Server {
 
     /** A call has its answer, or gets none any more. */
     void leave(Call call) {
-        if (call.leave()) {
-            calls.remove(call);
+        if (call.leave() && calls.remove(call)) {
             count.decrementAndGet();
         }
     }
@@ -120,6 +122,13 @@ final class Server {
         }
     }
 
+    /** The last ones, when nothing runs any more. Any thread. */
+    void abandon() {
+        for (Call call : calls) {
+            drop(call, closedError());
+        }
+    }
+
     private void drop(Call call, MemcachedException failure) {
         call.releaseValue();
         leave(call);
@@ -132,7 +141,7 @@ final class Server {
         return new MemcachedException(Kind.CLOSED, address + ": the client is closed");
     }
 
-    private MemcachedException dead() {
+    MemcachedException dead() {
         return new MemcachedException(Kind.SERVER_DEAD, address + ": " + why);
     }
 
@@ -152,7 +161,7 @@ final class Server {
             return;
         }
         counters.connects.increment();
-        attempt = new Attempt(this, loop);
+        attempt = new Attempt(this, loop, join);
         attempt.start();
     }
 
@@ -169,7 +178,8 @@ final class Server {
         if (attempt != null) {
             attempt.check(now);
         }
-        long silent = 0;
+        long silent = -1; // for so long while calls have run out of time
+        long most = config.timeoutMs() * MS / 2;
         for (Call call : calls) {
             if (!call.isOver()) {
                 loop.remind(call.deadline);
@@ -180,8 +190,10 @@ final class Server {
                 silent = Math.max(silent, now - Math.max(call.sentAt, carrier.heard()));
             }
         }
-        if (silent > config.timeoutMs() * MS / 2) {
+        if (silent > most) {
             broke(carrier, "no answer for " + silent / MS + " ms");
+        } else if (silent >= 0) {
+            loop.remind(now + most - silent + MS);
         }
     }
 

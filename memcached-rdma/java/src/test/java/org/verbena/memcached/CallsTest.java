@@ -37,12 +37,12 @@ class CallsTest {
 
     /** Options of the client, beside the server. */
     String options() {
-        return ";carrier=sockets";
+        return "";
     }
 
     /** What the way of the requests is called. */
     String way() {
-        return "TCP socket; no messages: carrier=sockets";
+        return "TCP socket; no messages: the server is not verbena-memcached";
     }
 
     @BeforeEach

@@ -13,11 +13,14 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -172,6 +175,62 @@ class FaultsTest {
             server.signal("CONT");
             sets.get(0).handle((stored, error) -> stored).get(60, TimeUnit.SECONDS);
         }
+    }
+
+    @Test
+    void all_calls_of_all_threads_end_while_the_server_dies_again_and_again() throws Exception {
+        int deaths = System.getenv("VERBENA_TEST_FULL") == null ? 4 : 40;
+        try (ServerProcess server = start("a"); MemcachedClient client = open(server.address(), ";timeout=2000")) {
+            client.set("key", new byte[10]);
+            AtomicBoolean over = new AtomicBoolean();
+            List<CompletableFuture<Long>> threads = new ArrayList<>();
+            for (int i = 0; i < 4; i++) {
+                int seed = i;
+                threads.add(CompletableFuture.supplyAsync(() -> callUntil(over, client, new Random(seed)),
+                    task -> new Thread(task).start()));
+            }
+            for (int i = 0; i < deaths; i++) {
+                ServerProcess.until("the server is used", () -> answered(client));
+                server.kill();
+                server.restart();
+            }
+            over.set(true);
+            for (CompletableFuture<Long> thread : threads) {
+                thread.get(60, TimeUnit.SECONDS);
+            }
+            ServerProcess.until("the server is used again", () -> answered(client));
+            ServerProcess.until("no call is left", () -> client.cluster().servers().get(0).count() == 0);
+            ServerProcess.until("no value is left", () -> client.cluster().valueBytes() == 0);
+        }
+    }
+
+    private static boolean answered(MemcachedClient client) {
+        try {
+            return client.set("key", new byte[10]) == Stored.STORED;
+        } catch (MemcachedException e) {
+            return false;
+        }
+    }
+
+    /** Calls of all sizes, some of them not waited for; what comes back is what was stored. */
+    private static long callUntil(AtomicBoolean over, MemcachedClient client, Random random) {
+        long answers = 0;
+        while (!over.get()) {
+            int number = random.nextInt(50);
+            int size = number % 5 == 0 ? 100_000 : 100;
+            byte[] value = new byte[size];
+            Arrays.fill(value, (byte) number);
+            try {
+                client.async().set("k" + number, ByteBuffer.wrap(value), 0, 0);
+                Value got = client.get("k" + number);
+                assertTrue(got == null || Arrays.equals(got.bytes(), value), "another value of k" + number);
+                client.getAll(List.of("k1", "k5", "k7", "k10"));
+                answers++;
+            } catch (MemcachedException e) {
+                assertTrue(e.getMessage().startsWith("127.0.0.1:"), e.getMessage());
+            }
+        }
+        return answers;
     }
 
     @Test

@@ -21,7 +21,7 @@ final class ServerProcess implements AutoCloseable {
     private final Path folder;
     private final List<String> command;
     private Process process;
-    private int port;
+    private String address;
 
     private ServerProcess(Path folder, List<String> command) throws IOException {
         this.folder = folder;
@@ -56,6 +56,11 @@ final class ServerProcess implements AutoCloseable {
         return new ServerProcess(folder, command);
     }
 
+    /** Verbena's on a Unix socket. */
+    static ServerProcess unix(Path folder) throws IOException {
+        return verbena(folder, "-s", folder.resolve("socket").toString());
+    }
+
     private static List<String> command(String program) {
         List<String> command = new ArrayList<>(List.of(program, "-l", "127.0.0.1", "-U", "0", "-m", "64", "-t", "2"));
         if (System.getProperty("user.name").equals("root")) {
@@ -66,15 +71,18 @@ final class ServerProcess implements AutoCloseable {
 
     private void start(String portOption) throws IOException {
         Path ports = Files.createTempFile(folder, "ports", "");
+        Path socket = folder.resolve("socket");
+        boolean unix = command.contains(socket.toString());
         List<String> whole = new ArrayList<>(command);
-        whole.addAll(List.of("-p", portOption));
+        whole.addAll(unix ? List.of() : List.of("-p", portOption));
         ProcessBuilder builder = new ProcessBuilder(whole).redirectErrorStream(true)
             .redirectOutput(folder.resolve("server.log").toFile());
         builder.environment().put("MEMCACHED_PORT_FILENAME", ports.toString());
         process = builder.start();
-        until("a server that listens", () -> !process.isAlive() || read(ports).contains("TCP INET: "));
+        until("a server that listens",
+            () -> !process.isAlive() || (unix ? Files.exists(socket) : read(ports).contains("TCP INET: ")));
         assertTrue(process.isAlive(), () -> "the server has ended: " + read(folder.resolve("server.log")));
-        port = Integer.parseInt(read(ports).replaceAll("(?s).*TCP INET: (\\d+).*", "$1"));
+        address = unix ? socket.toString() : "127.0.0.1:" + read(ports).replaceAll("(?s).*TCP INET: (\\d+).*", "$1");
     }
 
     private static String read(Path file) {
@@ -86,7 +94,7 @@ final class ServerProcess implements AutoCloseable {
     }
 
     String address() {
-        return "127.0.0.1:" + port;
+        return address;
     }
 
     Path keyFile() {
@@ -104,7 +112,7 @@ final class ServerProcess implements AutoCloseable {
 
     /** The same server again, on the same port. */
     void restart() throws IOException {
-        start(Integer.toString(port));
+        start(address.substring(address.indexOf(':') + 1));
     }
 
     @Override

@@ -9,4 +9,14 @@ class SocketCallsTest extends CallsTest {
     ServerProcess startServer() throws IOException {
         return ServerProcess.verbena(folder);
     }
+
+    @Override
+    String options() {
+        return ";carrier=sockets";
+    }
+
+    @Override
+    String way() {
+        return "TCP socket; no messages: carrier=sockets";
+    }
 }

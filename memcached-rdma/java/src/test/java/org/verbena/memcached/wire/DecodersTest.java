@@ -92,6 +92,62 @@ class DecodersTest {
         assertThrows(ProtocolException.class, () -> parse(whole));
     }
 
+    private static ByteBuffer answer(int bytes, int status) {
+        ByteBuffer head = ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
+        return bytes < 32 ? head : head.putInt(0, 7).putInt(4, status).putInt(8, -1).putLong(16, 5).putLong(24, 6);
+    }
+
+    @Test
+    void heads_of_answers_by_message_are_read_or_refused() throws Exception {
+        assertEquals(new MessageAnswer(7, new Answer(Answer.Status.EXISTS, -1, 5, 6, "")), MessageAnswer.parse(answer(32, 2)));
+        for (int bytes = 0; bytes < 32; bytes++) {
+            ByteBuffer part = answer(bytes, 0);
+            assertThrows(ProtocolException.class, () -> MessageAnswer.parse(part));
+        }
+        assertThrows(ProtocolException.class, () -> MessageAnswer.parse(answer(33, 0)));
+        assertThrows(ProtocolException.class, () -> MessageAnswer.parse(answer(32, 8)));
+        assertThrows(ProtocolException.class, () -> MessageAnswer.parse(answer(32, -1)));
+    }
+
+    private static ByteBuffer entry(int index, int length, int bytes) {
+        ByteBuffer data = ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
+        return data.putInt(0, index).putInt(4, 3).putLong(8, 9).putInt(16, length);
+    }
+
+    @Test
+    void entries_of_lists_are_read_or_refused() throws Exception {
+        int[] told = new int[3];
+        MessageAnswer.entries(entry(4, 10, 34), 5, (index, value, flags, cas) -> {
+            told[0] = index;
+            told[1] = value.remaining();
+            told[2] = flags;
+        });
+        assertArrayEquals(new int[] {4, 10, 3}, told);
+        int[][] wrong = {{5, 10, 34}, {-1, 10, 34}, {0, 11, 34}, {0, -1, 34}, {0, Integer.MAX_VALUE, 34}, {0, 9, 34}, {0, 5, 24}};
+        for (int[] one : wrong) {
+            assertThrows(ProtocolException.class,
+                () -> MessageAnswer.entries(entry(one[0], one[1], one[2]), 5, (index, value, flags, cas) -> { }));
+        }
+    }
+
+    @Test
+    void requests_by_message_have_their_key_in_the_header_or_in_the_data() {
+        ByteBuffer head = ByteBuffer.allocate(192);
+        MessageRequest.write(Request.put(Request.Mode.CAS, new byte[] {'k'}, 5, 6, 7), 8, head);
+        assertEquals(33, head.remaining());
+        byte[] wanted = {3, 2, 5, 1, 8, 0, 0, 0, 6, 0, 0, 0, 5, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 'k'};
+        assertArrayEquals(wanted, Arrays.copyOf(head.array(), 33));
+        Request longKey = Request.of(Request.Kind.GET, new byte[161], 0);
+        MessageRequest.write(longKey, 8, head);
+        assertEquals(32, head.remaining());
+        assertEquals(16, head.get(1));
+        assertEquals(161, MessageRequest.dataBytes(longKey));
+        Request list = Request.list(List.of(new byte[] {'a'}, new byte[] {'b', 'c'}));
+        ByteBuffer data = ByteBuffer.allocate(MessageRequest.dataBytes(list));
+        MessageRequest.writeData(list, data);
+        assertEquals(ByteBuffer.wrap(new byte[] {1, 'a', 2, 'b', 'c'}), data);
+    }
+
     @Test
     void random_lines_are_read_or_refused() {
         Random random = new Random(1);
