@@ -11,6 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicReference;
 import org.verbena.memcached.MemcachedException.Kind;
+import org.verbena.memcached.read.StoreReader;
 import org.verbena.memcached.wire.Answer;
 import org.verbena.memcached.wire.Request;
 
@@ -67,7 +68,18 @@ public final class AsyncMemcached {
      * @return ends with the value, or null: there is none
      */
     public CompletableFuture<Value> get(String key) {
-        return get(Request.Kind.GET, key, 0);
+        Value value = read(cluster, bytesOf(key));
+        return value != null ? CompletableFuture.completedFuture(value) : get(Request.Kind.GET, key, 0);
+    }
+
+    /** Reads a value from the server's memory; null: it is to be asked for. */
+    static Value read(Cluster cluster, byte[] key) {
+        byte[][] bytes = new byte[1][];
+        StoreReader.Item item = cluster.serverOf(key).read(key, length -> {
+            bytes[0] = new byte[length];
+            return ByteBuffer.wrap(bytes[0]);
+        });
+        return item == null ? null : new Value(bytes[0], item.flags(), item.cas());
     }
 
     /**
@@ -95,6 +107,10 @@ public final class AsyncMemcached {
             throw new IllegalArgumentException("the destination is a read-only buffer");
         }
         ByteBuffer to = destination.duplicate();
+        StoreReader.Item item = cluster.serverOf(bytesOfKey).read(bytesOfKey, length -> length > to.remaining() ? null : to);
+        if (item != null) {
+            return CompletableFuture.completedFuture(new Received(item.valueBytes(), item.flags(), item.cas()));
+        }
         AtomicReference<Received> received = new AtomicReference<>();
         return begin(Request.of(Request.Kind.GET, bytesOfKey, 0), null, (index, bytes, flags, cas) -> {
             int length = bytes.remaining();

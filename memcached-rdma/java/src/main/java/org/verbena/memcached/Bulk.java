@@ -36,6 +36,11 @@ final class Bulk {
     }
 
     void add(String name, byte[] key) {
+        Value value = AsyncMemcached.read(cluster, key);
+        if (value != null) {
+            found.put(name, value);
+            return;
+        }
         parts.computeIfAbsent(cluster.serverOf(key), Part::new).add(name, key);
     }
 

@@ -9,6 +9,8 @@ import org.verbena.memcached.wire.Hello;
 
 /** From a server's hello to messages: the key, an engine of the core, the connection and a first answer. */
 final class Join {
+    private static final long READS_ALLOWED = 1;
+
     private final Server server;
     private final Loop loop;
     private final Nets nets;
@@ -58,6 +60,9 @@ final class Join {
         loop.execute(() -> listener.connecting(carrier));
         carrier.connect(hello.address(), () -> loop.execute(() -> listener.failed(carrier, carrier.why())), (reads, pageKey) -> {
             carrier.setWhy(reason(reads, hello));
+            if (reads == READS_ALLOWED && server.config.onesided() && pageKey.length > 0) {
+                carrier.read(pageKey);
+            }
             loop.execute(() -> listener.joined(carrier));
         });
     }

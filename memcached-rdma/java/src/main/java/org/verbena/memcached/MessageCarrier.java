@@ -47,6 +47,7 @@ final class MessageCarrier implements Carrier {
     /** Of the loop's thread. */
     private Link link;
     private boolean ended;
+    private volatile OneSided onesided;
     private volatile long heard = Loop.now();
     private volatile String why = "";
 
@@ -89,6 +90,16 @@ final class MessageCarrier implements Carrier {
         why = text;
     }
 
+    /** The server lets this client read, with the key of its page. The engine's thread. */
+    void read(byte[] pageKey) {
+        onesided = new OneSided(net.engine(), peer, pageKey);
+    }
+
+    /** Null: nothing is read one-sided. Any thread. */
+    OneSided onesided() {
+        return onesided;
+    }
+
     /** The socket that goes with it. The loop's thread. */
     void watch(Link socket) {
         link = socket;
@@ -106,7 +117,9 @@ final class MessageCarrier implements Carrier {
     @Override
     public String describe() {
         VbnPeer to = peer;
-        return "messages through the core (" + why + ")" + (to == null ? "" : "; " + to.explain());
+        OneSided reads = onesided;
+        String gets = reads != null && reads.reads() ? "one-sided gets, else " : "";
+        return gets + "messages through the core (" + why + ")" + (to == null ? "" : "; " + to.explain());
     }
 
     // ----------------------------------------------------------------------------------------- sending
@@ -305,6 +318,9 @@ final class MessageCarrier implements Carrier {
         }
         inEngine(() -> {
             ended = true;
+            if (onesided != null) {
+                onesided.close();
+            }
             for (Call call : new ArrayList<>(flying)) {
                 net.remove(call);
                 flying.remove(call);

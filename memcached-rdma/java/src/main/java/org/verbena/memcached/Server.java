@@ -2,13 +2,16 @@
 package org.verbena.memcached;
 
 import java.util.ArrayDeque;
+import java.util.Arrays;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.function.Function;
 import org.verbena.memcached.MemcachedException.Kind;
 import org.verbena.memcached.config.ClientConfig;
 import org.verbena.memcached.config.ServerAddress;
+import org.verbena.memcached.read.StoreReader;
 
 /**
  * One server: the calls that it has, its connection, and why it has this one. What is not said to be for any thread belongs to the
@@ -17,6 +20,7 @@ import org.verbena.memcached.config.ServerAddress;
 final class Server {
     /** Calls of a server that have not left, those that ended early included; more fail at once. */
     static final int CALLS_MAX = 4096;
+    private static final int WRITES = 1024;
     private static final long MS = 1_000_000;
     /** After an attempt that failed. */
     private static final long RETRY = 100 * MS;
@@ -27,6 +31,8 @@ final class Server {
     private final Loop loop;
     private final Join join;
     private final Set<Call> calls = ConcurrentHashMap.newKeySet();
+    /** Calls that may change items, by the hash of the key. */
+    private final AtomicIntegerArray writes = new AtomicIntegerArray(WRITES);
     private final AtomicInteger count = new AtomicInteger();
     /** Calls that go by the loop's thread and are not with a carrier yet: later ones of their threads go the same way. */
     private final AtomicInteger detour = new AtomicInteger();
@@ -58,6 +64,9 @@ final class Server {
                 + " requests wait for its answers; begin fewer at once, or add servers"));
             return;
         }
+        if (call.request.isWrite()) {
+            writes.incrementAndGet(placeOf(call.request.key()));
+        }
         calls.add(call);
         loop.remind(call.deadline);
         Carrier now = carrier;
@@ -77,6 +86,9 @@ final class Server {
     /** A call has its answer, or gets none any more. */
     void leave(Call call) {
         if (call.leave() && calls.remove(call)) {
+            if (call.request.isWrite()) {
+                writes.decrementAndGet(placeOf(call.request.key()));
+            }
             count.decrementAndGet();
         }
     }
@@ -91,9 +103,18 @@ final class Server {
         }
     }
 
-    /** The connection of gets that read the server's memory, or null. */
-    Carrier carrier() {
-        return carrier;
+    private static int placeOf(byte[] key) {
+        return Arrays.hashCode(key) & WRITES - 1;
+    }
+
+    /** Reads an item from the server's memory; null: it is to be asked for, also while this client changes it. */
+    StoreReader.Item read(byte[] key, StoreReader.Room room) {
+        OneSided reads = carrier instanceof MessageCarrier messages ? messages.onesided() : null;
+        StoreReader.Item item = reads == null || writes.get(placeOf(key)) > 0 ? null : reads.get(key, room);
+        if (item != null) {
+            counters.onesided.increment();
+        }
+        return item;
     }
 
     /** One line: the way, and why. */
