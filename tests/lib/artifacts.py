@@ -7,7 +7,7 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GROUP, VERSION = "org.verbena", "0.1.0"
-NAMES = ("spark-rdma-shuffle", "hadoop-rdma", "hbase-rdma")
+NAMES = ("spark-rdma-shuffle", "hadoop-rdma", "hbase-rdma", "memcached-rdma")
 COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 LIMIT = 300  # seconds
 PROJECT = """<project xmlns="http://maven.apache.org/POM/4.0.0">

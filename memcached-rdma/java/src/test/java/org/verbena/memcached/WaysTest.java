@@ -5,6 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -13,6 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.verbena.memcached.MemcachedException.Kind;
+import org.verbena.memcached.example.MemcachedExample;
 
 /** Which way requests go, and what explain says of it. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -80,6 +84,19 @@ class WaysTest {
         try (ServerProcess server = ServerProcess.verbena(folder, "-o", "verbena_onesided=off");
             MemcachedClient client = MemcachedClient.open(server.address() + ";timeout=60000;key=" + server.keyFile())) {
             contains(way(client), "messages through the core (one-sided reads are off at the server)");
+        }
+    }
+
+    @Test
+    void the_example_runs_by_messages_and_by_sockets() throws Exception {
+        try (ServerProcess server = ServerProcess.verbena(folder);
+            ServerProcess stock = ServerProcess.stock(Files.createDirectory(folder.resolve("stock")))) {
+            for (String config : new String[] {server.address() + ";key=" + server.keyFile(), stock.address()}) {
+                ByteArrayOutputStream out = new ByteArrayOutputStream();
+                MemcachedExample.run(config + ";timeout=60000", new PrintStream(out, true, StandardCharsets.UTF_8));
+                contains(out.toString(StandardCharsets.UTF_8), "example: 'a value', flags 7\nstored over that value only: STORED\n"
+                    + "in the caller's memory: 1024 bytes\nof three keys there are 2\n" + config.replaceAll(";.*", "") + ": ");
+            }
         }
     }
 

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The client in one page. */
+package org.verbena.memcached.example;
