@@ -52,6 +52,9 @@ typedef struct published {
     pthread_mutex_t alive;
 } published_t;
 
+/* The Java client reads pages of this layout, too (../java: Page): a change of one is a change of both, and of the magic. */
+_Static_assert(sizeof(published_shard_t) == 48 && offsetof(published_t, alive) == 72, "layout of version 05");
+
 /* Tables of a shard in the page; NULL where the store is not published. */
 typedef struct published_part {
     published_t *page;

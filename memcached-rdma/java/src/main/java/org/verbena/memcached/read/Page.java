@@ -11,7 +11,7 @@ final class Page {
     static final int GRAIN_SHIFT = 12;
     static final int BUCKET = 64;
 
-    private static final long MAGIC = 0x3430565f434d4256L; // "VBMC_V04"
+    private static final long MAGIC = 0x3530565f434d4256L; // "VBMC_V05"
     private static final int HEAD = 112;
     private static final int CLOCK = 24;
     private static final int MEMORIES = 64;
@@ -19,7 +19,7 @@ final class Page {
     private static final int ALIVE = 72; // a robust mutex, whose futex stands first
     private static final int DIED = 0x40000000;
     private static final int OWNER = 0x3fffffff;
-    private static final int SHARD = 56;
+    private static final int SHARD = 48;
     private static final int MEMORY = 132;
     private static final int KEY_MAX = 128;
     private static final int SHARDS_MAX = 64;
@@ -50,11 +50,11 @@ final class Page {
 
         Shard(ByteBuffer page, int at) {
             this.at = at;
-            chunksAt = unsigned(page, at + 32);
-            chunksMost = unsigned(page, at + 36);
-            overflowsAt = unsigned(page, at + 40);
-            overflowsMost = unsigned(page, at + 44);
-            perChunk = unsigned(page, at + 48);
+            chunksAt = unsigned(page, at + 24);
+            chunksMost = unsigned(page, at + 28);
+            overflowsAt = unsigned(page, at + 32);
+            overflowsMost = unsigned(page, at + 36);
+            perChunk = unsigned(page, at + 40);
         }
 
         boolean isRight(long numbers) {
@@ -155,7 +155,7 @@ final class Page {
 
     /** Position of the buckets of a chunk; -1: there is no such chunk. */
     long chunk(Shard shard, long chunk, boolean overflow) {
-        long count = Words.acquire32(page, shard.at + (overflow ? 28 : 24)) & 0xffffffffL;
+        long count = Words.acquire32(page, shard.at + (overflow ? 20 : 16)) & 0xffffffffL;
         if (chunk >= count || chunk >= (overflow ? shard.overflowsMost : shard.chunksMost)) {
             return -1;
         }
@@ -163,11 +163,13 @@ final class Page {
         return unsigned(page, (int) (numbersAt + 4 * number)) << GRAIN_SHIFT;
     }
 
-    /** Whether no flush has removed an item; flush_next before flush_time, which is written first. */
-    boolean isKept(Shard shard, long now, long created, long cas) {
-        long next = Words.acquire32(page, shard.at + 20) & 0xffffffffL;
-        return (next == 0 || next > now || created >= next)
-            && created > (Words.acquire32(page, shard.at + 16) & 0xffffffffL)
-            && Long.compareUnsigned(cas, Words.acquire64(page, shard.at + 8)) >= 0;
+    /**
+     * Whether no flush has removed an item: the twin of published_flush(). A flush that comes hides at least what was created
+     * since the last one. flush_next is read before flush_time, which is written first.
+     */
+    boolean isKept(Shard shard, long now, long created) {
+        long next = Words.acquire32(page, shard.at + 12) & 0xffffffffL;
+        long flushed = Words.acquire32(page, shard.at + 8) & 0xffffffffL;
+        return created > (next == 0 || next > now ? flushed : Math.max(next - 1, flushed + 1));
     }
 }

@@ -213,7 +213,7 @@ public final class StoreReader {
             }
             to.put(to.position(), memory, offset + HEADER + keyBytes, valueBytes);
             long now = page.now();
-            boolean shown = marks == 0 && (expiry == 0 || expiry > now) && page.isKept(shard, now, created, cas);
+            boolean shown = marks == 0 && (expiry == 0 || expiry > now) && page.isKept(shard, now, created);
             VarHandle.acquireFence(); // all bytes were read before the words below
             if (!shown || Words.opaque32(memory, wordAt) != generation || Words.opaque64(bucket, slot) != entry) {
                 return null;
