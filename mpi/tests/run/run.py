@@ -242,6 +242,13 @@ def many_seeds(build):
     return []
 
 
+def many_windows(build):
+    """64 windows of 64 ranks, all of which access all: descriptors, and memory of the heap."""
+    status, out, err = launch(build, "-n", 64, build / "tests/win_memory")
+    print(out, end="")
+    return expect(status == 0 and "64 windows of 64 ranks: 0 more descriptors" in out, status, out, err)
+
+
 OWN = (terminated, options, labels, whole_lines, standard_input, bad_options, wrong_launcher, singleton, fatal, examples, bench,
        ends_quietly, hydra, no_lasting_files, settings, scarce_addresses, refused_memory)
 
@@ -260,6 +267,7 @@ def cases():
             yield Case(f"{group} {test.__name__}", test)
     yield Case("computes_for_long", computes_for_long, long=True)
     yield Case("many_seeds of windows", many_seeds, long=True)
+    yield Case("many_windows n=64", many_windows, long=True)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <malloc.h>
 #include <stdint.h>
 #include <sys/sysinfo.h>
 
@@ -13,6 +14,8 @@
 #define WINDOWS 64
 #define WORDS 1024
 #define ROUNDS 200
+#define HEAP                                                                                                           \
+    (16384 + 256 * size) /* bytes of a window at a rank that accesses all others; docs/mpi.md has what they are */
 
 static int descriptors(void)
 {
@@ -63,12 +66,18 @@ static void many(void)
     const int near = are_near(wins[0]);
     MPI_Barrier(MPI_COMM_WORLD);
     const int before = descriptors();
+    const size_t heap = mallinfo2().uordblks;
     for (int i = 1; i < WINDOWS; i++) {
         bases[i] = make(&wins[i], WORDS * sizeof(long));
         write_all(wins[i], 1000 * i + rank);
     }
     MPI_Barrier(MPI_COMM_WORLD);
+    const size_t more = (mallinfo2().uordblks - heap) / (WINDOWS - 1);
     CHECK(!near || descriptors() == before);
+    CHECK((MPI_Aint)more < HEAP);
+    if (rank == 0)
+        printf("%d windows of %d ranks: %d more descriptors, %zu bytes of heap each\n", WINDOWS, size,
+               descriptors() - before, more);
     for (int i = 1; i < WINDOWS; i++)
         for (int from = 0; from < size; from++)
             CHECK(bases[i][from] == 1000 * i + from);
