@@ -74,6 +74,8 @@ typedef struct grp_reduction {
     size_t element; /* bytes */
     int commutes;
     int foreign; /* apply calls a function of the program: a thread of the program does that, outside the runtime */
+    /* to = a OP b with the bits of apply, for much data; to may be a or b. NULL: copy and apply. */
+    void (*combine)(const void *a, const void *b, void *to, size_t count);
 } grp_reduce_t;
 
 int grp_barrier(grp_t *grp);

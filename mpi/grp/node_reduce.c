@@ -30,35 +30,33 @@ static inline void copy(void *to, const void *from, size_t length)
         memcpy(to, from, length);
 }
 
-static void copy_place(const tree_t *tree, int place, void *to)
+/* to = lower OP upper; to may be upper. */
+static void join(const tree_t *tree, const void *lower, const void *upper, void *to)
 {
-    if (place >= tree->pairs) {
-        copy(to, tree->from[place + tree->pairs], tree->length);
+    if (tree->reduce->combine != NULL) {
+        tree->reduce->combine(lower, upper, to, tree->count);
         return;
     }
-    memcpy(to, tree->from[2 * place + 1], tree->length);
-    tree->reduce->apply(tree->reduce, tree->from[2 * place], to, tree->count);
+    if (upper != to)
+        copy(to, upper, tree->length);
+    tree->reduce->apply(tree->reduce, lower, to, tree->count);
 }
 
-/* Of the places from `first` on, as many as there are of a power of two. */
-static void combine(const tree_t *tree, int first, int power, void *to, int depth)
+/* Of the places from `first` on, as many as there are of a power of two: at `to`, or where a single rank's elements lie. */
+static const void *combine(const tree_t *tree, int first, int power, void *to, int depth)
 {
     const int half = power / 2;
+    if (power == 1 && first >= tree->pairs)
+        return tree->from[first + tree->pairs];
     if (power == 1) {
-        copy_place(tree, first, to);
-        return;
+        join(tree, tree->from[2 * first], tree->from[2 * first + 1], to);
+        return to;
     }
-    if (first + half >= tree->places) {
-        combine(tree, first, half, to, depth);
-        return;
-    }
-    combine(tree, first + half, half, to, depth + 1);
-    const void *lower = scratch[depth];
-    if (half == 1 && first >= tree->pairs)
-        lower = tree->from[first + tree->pairs];
-    else
-        combine(tree, first, half, scratch[depth], depth + 1);
-    tree->reduce->apply(tree->reduce, lower, to, tree->count);
+    if (first + half >= tree->places)
+        return combine(tree, first, half, to, depth);
+    const void *upper = combine(tree, first + half, half, to, depth + 1);
+    join(tree, combine(tree, first, half, scratch[depth], depth + 1), upper, to);
+    return to;
 }
 
 /* As recursive doubling does it: the ranks beyond a power of two are folded into their neighbours. */
@@ -66,15 +64,14 @@ static void like_allreduce(tree_t *tree, int size, void *to)
 {
     int power = 1;
     if (size == 2) { /* as below, without a tree */
-        copy(to, tree->from[1], tree->length);
-        tree->reduce->apply(tree->reduce, tree->from[0], to, tree->count);
+        join(tree, tree->from[0], tree->from[1], to);
         return;
     }
     while (power * 2 <= size)
         power *= 2;
     tree->places = power;
     tree->pairs = size - power;
-    combine(tree, 0, power, to, 0);
+    (void)combine(tree, 0, power, to, 0); /* of two ranks at least: at `to` */
 }
 
 /* As the binomial tree does it. */
@@ -85,7 +82,7 @@ static void like_reduce(tree_t *tree, int size, void *to)
         power *= 2;
     tree->places = size;
     tree->pairs = 0;
-    combine(tree, 0, power, to, 0);
+    (void)combine(tree, 0, power, to, 0); /* of two ranks at least: at `to` */
 }
 
 void node_combine(const grp_reduce_t *reduce, const void *const *from, int size, size_t count, void *result,

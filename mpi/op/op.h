@@ -25,6 +25,24 @@ static inline op_kernel_t op_find(MPI_Op op, MPI_Datatype type)
     return op_kernels[(uintptr_t)op - OP_FIRST][(uintptr_t)type - OP_TYPE_FIRST];
 }
 
+/* to[i] becomes a[i] OP b[i], with the bits of the kernel of op_find; to may be a or b. For much data: by vectors. */
+typedef void (*op_wide_t)(const void *a, const void *b, void *to, size_t count);
+
+#define OP_WIDE_FROM 512u /* bytes; fewer are not worth a vector kernel's beginning and end */
+
+/* Instructions that a kernel may use. */
+typedef enum op_level { OP_PLAIN, OP_AVX2, OP_AVX512, OP_LEVELS } op_level_t;
+
+/* The highest that this processor has. */
+op_level_t op_level(void);
+/* NULL: there is none for this operation and type; op_find's kernel is the way. Both handles are predefined. */
+op_wide_t op_wide_at(op_level_t level, MPI_Op op, MPI_Datatype type);
+
+static inline op_wide_t op_wide_find(MPI_Op op, MPI_Datatype type)
+{
+    return op_wide_at(op_level(), op, type);
+}
+
 /* From now on the logical operations on these types, of `size` bytes, take and give these literals. Once, before any
  * reduction. -1: no logical has that size. */
 int op_set_logical(size_t size, const void *true_literal, const void *false_literal, const MPI_Datatype *types,

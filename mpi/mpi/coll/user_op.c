@@ -42,7 +42,10 @@ int coll_op_is_valid(MPI_Op op)
 static void apply_kernel(const grp_reduce_t *reduce, const void *in, void *inout, size_t count)
 {
     const reduction_t *reduction = reduce->arg;
-    op_find(reduction->op, dt_find(reduction->type)->basic)(in, inout, count);
+    if (reduce->combine != NULL && count * reduce->element >= OP_WIDE_FROM)
+        reduce->combine(in, inout, inout, count);
+    else
+        op_find(reduction->op, dt_find(reduction->type)->basic)(in, inout, count);
 }
 
 /* The int form is called in pieces that an int can count. */
@@ -89,6 +92,8 @@ static int describe(reduction_t *reduction, MPI_Op op, MPI_Datatype type)
     reduction->reduce.apply = is_predefined(op) ? apply_kernel : apply_user;
     if (is_predefined(op) && (found->basic == NULL || op_find(op, found->basic) == NULL))
         return err_set(MPI_ERR_OP, "op 0x%x does not take elements of %s", (unsigned)(uintptr_t)op, dt_name(found));
+    if (is_predefined(op))
+        reduction->reduce.combine = op_wide_find(op, found->basic);
     return MPI_SUCCESS;
 }
 
