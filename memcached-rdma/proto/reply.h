@@ -9,7 +9,7 @@
 #include "proto/request.h"
 
 /* Bytes elsewhere that belong between bytes of the buffer. */
-typedef struct reply_piece {
+typedef struct reply_piece_s {
     size_t at; /* position in the buffer */
     const char *bytes;
     size_t length;

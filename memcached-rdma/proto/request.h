@@ -77,6 +77,19 @@ typedef struct meta {
     meta_seconds_t ttl, vivify, recache;
 } meta_t;
 
+/* A request of the binary protocol: what its answer needs. */
+typedef struct packet {
+    bool speaks;                 /* the request came as a packet */
+    bool quiet;                  /* get: no answer to a miss; others: none to success */
+    bool shows_key, shows_value; /* get */
+    bool sets;                   /* set, also with a CAS id to compare */
+    bool ends;                   /* with an error: the connection ends behind the answer */
+    uint8_t opcode;
+    uint8_t plain;   /* the opcode of the same command that is not quiet */
+    uint16_t status; /* of REQUEST_ERROR */
+    uint32_t opaque;
+} packet_t;
+
 typedef struct request {
     request_kind_t kind;
     text_t command; /* its name */
@@ -98,6 +111,7 @@ typedef struct request {
     bool has_exptime; /* flush_all */
     uint64_t number;  /* delta, CAS id to compare, megabytes */
     size_t value_bytes;
+    packet_t packet;
     meta_t meta; /* of REQUEST_META_* only */
 } request_t;
 
