@@ -9,12 +9,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "proto/binary.h"
 #include "proto/text.h"
 #include "server/login.h"
 
 #define IOV_MOST 64
 #define KEYS_LINE_MAX (8u << 20) /* bytes of a list of keys */
-#define BINARY_MAGIC 0x80
 
 conn_t *conn_open(worker_t *worker, int fd, uint64_t serial, const char *address, const char *listener)
 {
@@ -29,6 +29,7 @@ conn_t *conn_open(worker_t *worker, int fd, uint64_t serial, const char *address
     conn->fd = fd;
     atomic_set_relaxed(&conn->last_second, store_now(worker->server->store));
     conn->logged_in = !login_is_needed(worker->server);
+    conn->protocol = (uint8_t)(conn->logged_in ? worker->server->settings.protocol : PROTOCOL_TEXT);
     memcpy(conn->address, address, strnlen(address, ADDRESS_BYTES - 1));
     memcpy(conn->listener, listener, strnlen(listener, ADDRESS_BYTES - 1));
     return conn;
@@ -190,13 +191,6 @@ static bool runs(const conn_t *conn)
     return conn->state != CONN_CLOSED && conn->state != CONN_ENDING;
 }
 
-static void refuse_binary(conn_t *conn)
-{
-    log_line(conn->worker->server, 0, "client %s speaks the binary protocol, which is not there yet; closed",
-             conn->address);
-    end_after_answers(conn);
-}
-
 /* A command whose answer comes in portions goes on where its last turn ended. */
 static void resume_at(const conn_t *conn, request_t *request, const char *line)
 {
@@ -228,45 +222,64 @@ static void begin_watch(conn_t *conn, const request_t *request)
     }
 }
 
+/* A command that begins at in_at, `line` in so many bytes with its end. */
+static void run_request(conn_t *conn, request_t *request, text_t line, size_t bytes)
+{
+    exec_t exec = conn_exec(conn);
+    request->client = conn->fd;
+    conn->value_tail = request->packet.speaks ? 0 : sizeof(conn->value_end);
+    if (request_has_value(request)) {
+        conn->in_at += bytes;
+        value_begin(conn, request, line.at, line.length);
+        return;
+    }
+    if (request->kind == REQUEST_WATCH) {
+        conn->in_at += bytes;
+        begin_watch(conn, request);
+        return;
+    }
+    resume_at(conn, request, line.at);
+    bool done = exec_request(&exec, request);
+    conn->messages = conn->messages || (request->kind == REQUEST_HELLO && exec.native != NULL);
+    conn->keys_done = done || request->checked == NULL ? 0 : (size_t)(request->rest.at - line.at);
+    conn->keys_checked = done || request->checked == NULL ? 0 : (size_t)(request->checked - line.at);
+    conn->resume = done ? 0 : request->resume;
+    conn->shown = done ? 0 : request->shown;
+    conn->in_at += done ? bytes : 0;
+    if (request->kind == REQUEST_ERROR && request->swallow)
+        value_swallow(conn, request);
+    if (exec.close)
+        end_after_answers(conn);
+}
+
 /* One command line, from in_at on, of so many bytes with its end. */
 static void run_line(conn_t *conn, size_t bytes)
 {
     request_t request;
-    exec_t exec = conn_exec(conn);
-    const char *line = conn->in + conn->in_at;
-    size_t length = text_line(line, bytes);
-    text_parse(line, length, &request);
-    request.client = conn->fd;
-    log_line(conn->worker->server, 2, "<%d %.*s", conn->fd, length > 200 ? 200 : (int)length, line);
-    if (!is_open(conn, &request)) {
-        conn->in_at += bytes;
-        value_login(conn, line, length);
+    text_t line = {.at = conn->in + conn->in_at};
+    line.length = text_line(line.at, bytes);
+    text_parse(line.at, line.length, &request);
+    log_line(conn->worker->server, 2, "<%d %.*s", conn->fd, line.length > 200 ? 200 : (int)line.length, line.at);
+    conn->worker->budget.commands++;
+    if (is_open(conn, &request)) {
+        run_request(conn, &request, line, bytes);
         return;
     }
-    if (request_has_value(&request)) {
-        conn->in_at += bytes;
-        value_begin(conn, &request, line, length);
-        return;
-    }
-    if (request.kind == REQUEST_WATCH) {
-        conn->in_at += bytes;
-        begin_watch(conn, &request);
-        return;
-    }
-    resume_at(conn, &request, line);
-    bool done = exec_request(&exec, &request);
-    conn->messages = conn->messages || (request.kind == REQUEST_HELLO && exec.native != NULL);
-    conn->keys_done = done || request.checked == NULL ? 0 : (size_t)(request.rest.at - line);
-    conn->keys_checked = done || request.checked == NULL ? 0 : (size_t)(request.checked - line);
-    conn->resume = done ? 0 : request.resume;
-    conn->shown = done ? 0 : request.shown;
-    conn->in_at += done ? bytes : 0;
-    if (request.kind == REQUEST_ERROR && request.swallow) {
-        conn->state = CONN_SWALLOW;
-        conn->swallow = request.value_bytes + 2;
-    }
-    if (exec.close)
-        end_after_answers(conn);
+    conn->in_at += bytes;
+    value_login(conn, line.at, line.length);
+}
+
+/* One packet, but for a value behind it. False: more bytes have to come. */
+static bool run_packet(conn_t *conn, const char *at, size_t length)
+{
+    request_t request;
+    text_t packet = {.at = at, .length = binary_parse(at, length, &request)};
+    if (packet.length == 0)
+        return false;
+    log_line(conn->worker->server, 2, "<%d packet 0x%02x", conn->fd, request.packet.opcode);
+    conn->worker->budget.commands++;
+    run_request(conn, &request, packet, packet.length);
+    return true;
 }
 
 /* Whether a line without an end yet may still become a command. */
@@ -288,14 +301,13 @@ static void swallow(conn_t *conn, size_t length)
 /* The next command of the buffer, a new one or one that goes on. False: more bytes have to come. */
 static bool run_command(conn_t *conn, const char *at, size_t length)
 {
+    if (conn->protocol == PROTOCOL_AUTO)
+        conn->protocol = (unsigned char)*at == BINARY_MAGIC ? PROTOCOL_BINARY : PROTOCOL_TEXT;
+    if (conn->protocol == PROTOCOL_BINARY)
+        return run_packet(conn, at, length);
     const char *end = memchr(at + conn->line_seen, '\n', length - conn->line_seen);
-    if ((unsigned char)*at == BINARY_MAGIC) {
-        refuse_binary(conn);
-        return false;
-    }
     conn->line_seen = end == NULL ? length : 0;
     if (end != NULL) {
-        conn->worker->budget.commands++;
         run_line(conn, (size_t)(end - at) + 1);
     } else if (!may_continue(conn)) {
         conn->end = "error";
@@ -322,8 +334,8 @@ static void sum_value(conn_t *conn)
 /* Handles what is buffered, as far as the turn's budget goes. True: more could be done at once. */
 static bool run_input(conn_t *conn)
 {
-    while (conn->in_at < conn->in_end) {
-        const char *at = conn->in + conn->in_at;
+    while (conn->in_at < conn->in_end || (conn->state == CONN_VALUE && value_is_complete(conn))) {
+        const char *at = conn->in == NULL ? "" : conn->in + conn->in_at;
         size_t length = conn->in_end - conn->in_at;
         if (!may_run(conn))
             return runs(conn);

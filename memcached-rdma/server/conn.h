@@ -35,9 +35,10 @@ typedef struct conn {
     bool tls;
     bool more; /* the last turn left commands in the buffer that could run at once */
     bool logged_in;
-    bool messages; /* the client was told how to come by messages */
-    bool blocked;  /* answers wait to be sent; commands in the buffer wait for them */
-    char *in;      /* NULL: nothing is buffered */
+    uint8_t protocol; /* protocol_t; its first byte decides */
+    bool messages;    /* the client was told how to come by messages */
+    bool blocked;     /* answers wait to be sent; commands in the buffer wait for them */
+    char *in;         /* NULL: nothing is buffered */
     size_t in_capacity, in_at, in_end;
     size_t line_seen;               /* bytes from in_at on that hold no end of a line */
     size_t keys_done, keys_checked; /* of a list of keys at in_at that is answered in portions: bytes of its line */
@@ -48,6 +49,7 @@ typedef struct conn {
     char *body;          /* a small value that is collected here until it is whole; NULL: in its draft, or lost */
     size_t value_bytes, value_done; /* how long it is; bytes of it and its end that have come */
     hold_t draft_hold, slow_hold;
+    unsigned value_tail; /* bytes of its end: none in a packet */
     char value_end[2];
     size_t swallow; /* bytes to throw away */
     reply_t reply;

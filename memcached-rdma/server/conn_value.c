@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/binary.h"
 #include "proto/text.h"
 #include "server/login.h"
 
@@ -62,7 +63,7 @@ static bool move_body(conn_t *conn, exec_t *exec, const request_t *request)
 static void end_value(conn_t *conn, const request_t *request)
 {
     exec_t exec = conn_exec(conn);
-    bool good = conn->value_end[0] == '\r' && conn->value_end[1] == '\n';
+    bool good = conn->value_tail == 0 || (conn->value_end[0] == '\r' && conn->value_end[1] == '\n');
     if (!good)
         exec_bad_value(&exec, request, &conn->draft);
     else if (value_target(conn) == NULL)
@@ -85,7 +86,7 @@ size_t value_take(conn_t *conn, const char *bytes, size_t length)
             memcpy(target + conn->value_done, bytes, taken);
         conn->value_done += taken;
     }
-    while (taken < length && conn->value_done >= value && conn->value_done < value + 2)
+    while (taken < length && conn->value_done >= value && conn->value_done < value + conn->value_tail)
         conn->value_end[conn->value_done++ - value] = bytes[taken++];
     conn->worker->budget.taken += taken;
     return taken;
@@ -93,7 +94,7 @@ size_t value_take(conn_t *conn, const char *bytes, size_t length)
 
 bool value_is_complete(const conn_t *conn)
 {
-    return conn->value_done == conn->value_bytes + 2;
+    return conn->value_done == conn->value_bytes + conn->value_tail;
 }
 
 /* Memory for a value: its item, unless it is a small one that is not whole yet, which would keep a segment from being used. False:
@@ -102,7 +103,7 @@ static bool place_value(conn_t *conn, const request_t *request)
 {
     exec_t exec = conn_exec(conn);
     const server_t *server = conn->worker->server;
-    bool whole = conn->in_end - conn->in_at >= conn->value_bytes + 2;
+    bool whole = conn->in_end - conn->in_at >= conn->value_bytes + conn->value_tail;
     if (whole || conn->value_bytes > server->settings.item_max ||
         store_is_large(server->store, request->key.length, conn->value_bytes))
         return exec_begin(&exec, request, &conn->draft);
@@ -112,14 +113,19 @@ static bool place_value(conn_t *conn, const request_t *request)
     return conn->body != NULL;
 }
 
+void value_swallow(conn_t *conn, const request_t *request)
+{
+    conn->swallow = request->value_bytes + conn->value_tail;
+    conn->state = conn->swallow > 0 ? CONN_SWALLOW : CONN_COMMAND;
+}
+
 /* A value whose command line is `line`: takes what is buffered, and remembers the line when more has to come. */
 void value_begin(conn_t *conn, const request_t *request, const char *line, size_t line_bytes)
 {
     conn->value_bytes = request->value_bytes;
     conn->value_done = 0;
     if (!place_value(conn, request)) {
-        conn->state = CONN_SWALLOW;
-        conn->swallow = request->value_bytes + 2;
+        value_swallow(conn, request);
         return;
     }
     conn->in_at += value_take(conn, conn->in + conn->in_at, conn->in_end - conn->in_at);
@@ -157,6 +163,7 @@ void value_login(conn_t *conn, const char *line, size_t length)
         return;
     }
     conn->value_bytes = bytes;
+    conn->value_tail = sizeof(conn->value_end);
     conn->value_done = 0;
     conn->state = CONN_VALUE;
     hold_set(&conn->worker->drafts, &conn->draft_hold, conn->value_bytes + DRAFT_BYTES);
@@ -193,7 +200,10 @@ void value_finish(conn_t *conn)
         end_login(conn);
         return;
     }
-    text_parse(conn->line, conn->line_bytes, &request);
+    if (conn->protocol == PROTOCOL_BINARY)
+        (void)binary_parse(conn->line, conn->line_bytes, &request);
+    else
+        text_parse(conn->line, conn->line_bytes, &request);
     end_value(conn, &request);
     free(conn->line);
     conn->line = NULL;

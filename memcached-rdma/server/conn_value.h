@@ -12,6 +12,8 @@ char *value_target(const conn_t *conn);
 void value_drop(conn_t *conn);
 /* A value whose command line is `line`: takes its bytes from the buffer, and remembers the line if more bytes have to come. */
 void value_begin(conn_t *conn, const request_t *request, const char *line, size_t line_bytes);
+/* The value of a request that failed is thrown away. */
+void value_swallow(conn_t *conn, const request_t *request);
 /* A line of a client that has not logged in: only the data of a login may follow, which is collected as a value is. */
 void value_login(conn_t *conn, const char *line, size_t length);
 /* Takes bytes of the value and its end, at most as many as a turn may; returns how many. */

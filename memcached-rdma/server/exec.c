@@ -40,6 +40,7 @@ static void show_value(void *arg, const store_hit_t *hit)
     }
     reply_bytes(reply, "\r\n", 2);
     exec_value(visit->exec, hit);
+    reply_bytes(reply, "\r\n", 2);
 }
 
 /* All keys are looked at before the first is answered. False: one is too long. `checked` moves on as far as the budget goes,
@@ -86,7 +87,9 @@ static bool exec_get(exec_t *exec, request_t *request)
 bool exec_begin(exec_t *exec, const request_t *request, store_draft_t *draft)
 {
     store_status_t status = perform_begin(exec->server, request, draft);
-    if (status != STORE_OK)
+    if (status != STORE_OK && request->packet.speaks)
+        exec_packet_stored(exec, request, status, 0);
+    else if (status != STORE_OK)
         answer(exec, request,
                status == STORE_TOO_LARGE ? "SERVER_ERROR object too large for cache"
                                          : "SERVER_ERROR out of memory storing object");
@@ -96,7 +99,10 @@ bool exec_begin(exec_t *exec, const request_t *request, store_draft_t *draft)
 void exec_lost(exec_t *exec, const request_t *request)
 {
     perform_lost(exec->server, request);
-    answer(exec, request, "SERVER_ERROR out of memory storing object");
+    if (request->packet.speaks)
+        exec_packet_stored(exec, request, STORE_NO_MEMORY, 0);
+    else
+        answer(exec, request, "SERVER_ERROR out of memory storing object");
 }
 
 static const char *stored_line(store_status_t status)
@@ -114,7 +120,9 @@ void exec_commit(exec_t *exec, const request_t *request, store_draft_t *draft)
 {
     uint64_t cas;
     store_status_t status = perform_commit(exec->server, request, draft, &cas);
-    if (request->kind == REQUEST_META_PUT)
+    if (request->packet.speaks) /* what an append made too large is not stored */
+        exec_packet_stored(exec, request, status == STORE_TOO_LARGE ? STORE_NOT_STORED : status, cas);
+    else if (request->kind == REQUEST_META_PUT)
         exec_meta_stored(exec, request, status, cas, draft->value_bytes);
     else
         answer(exec, request, stored_line(status));
@@ -144,19 +152,6 @@ static void exec_delta(exec_t *exec, const request_t *request)
     case STORE_NO_MEMORY: answer(exec, request, "SERVER_ERROR out of memory"); break;
     default: answer(exec, request, "NOT_FOUND");
     }
-}
-
-static void exec_flush(exec_t *exec, const request_t *request)
-{
-    server_t *server = exec->server;
-    if (!server->settings.flush_enabled) {
-        answer(exec, request, "CLIENT_ERROR flush_all not allowed");
-        return;
-    }
-    count(&exec->counters->cmd_flush, 1);
-    bool later = request->has_exptime && request->exptime > 0;
-    store_flush(server->store, later ? clock_expiry(server, request->exptime) : 0);
-    answer(exec, request, "OK");
 }
 
 static void exec_memory(exec_t *exec, const request_t *request)
@@ -213,6 +208,10 @@ static bool is_meta(request_kind_t kind)
 
 bool exec_request(exec_t *exec, request_t *request)
 {
+    if (request->packet.speaks) {
+        exec_packet(exec, request);
+        return true;
+    }
     if (is_meta(request->kind)) {
         count(&exec->counters->cmd_meta, 1);
         exec_meta(exec, request);
@@ -228,7 +227,10 @@ bool exec_request(exec_t *exec, request_t *request)
     case REQUEST_TOUCH:
         answer(exec, request, perform_touch(exec->server, request) == STORE_OK ? "TOUCHED" : "NOT_FOUND");
         break;
-    case REQUEST_FLUSH: exec_flush(exec, request); break;
+    case REQUEST_FLUSH:
+        answer(exec, request,
+               perform_flush(exec->server, exec->counters, request) ? "OK" : "CLIENT_ERROR flush_all not allowed");
+        break;
     case REQUEST_STATS: return exec_stats(exec, request);
     case REQUEST_VERSION: reply_line(exec->reply, "VERSION " MC_VERSION); break;
     case REQUEST_VERBOSITY:

@@ -37,8 +37,11 @@ bool exec_piece_stays(reply_piece_t *piece);
 
 /* ---------------------------------------------------------------------- between the files of exec */
 
-/* Adds a value and its end, copied or in place. */
+/* Adds a value, copied or in place. */
 void exec_value(exec_t *exec, const store_hit_t *hit);
+/* A request that came as a packet, without a value (exec_binary.c); and the answer to one with a value. */
+void exec_packet(exec_t *exec, request_t *request);
+void exec_packet_stored(exec_t *exec, const request_t *request, store_status_t status, uint64_t cas);
 void exec_meta(exec_t *exec, const request_t *request);
 /* value_bytes: of the item, or of the value that was not stored. */
 void exec_meta_stored(exec_t *exec, const request_t *request, store_status_t status, uint64_t cas,

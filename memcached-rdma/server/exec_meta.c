@@ -189,8 +189,10 @@ static void show_hit(void *arg, const store_hit_t *hit)
     if (hit->win)
         reply_bytes(reply, " W", 2);
     reply_bytes(reply, "\r\n", 2);
-    if (visit->request->meta.value)
+    if (visit->request->meta.value) {
         exec_value(exec, hit);
+        reply_bytes(reply, "\r\n", 2);
+    }
 }
 
 static void meta_get(exec_t *exec, const request_t *request)

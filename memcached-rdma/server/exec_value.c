@@ -12,7 +12,6 @@ void exec_value(exec_t *exec, const store_hit_t *hit)
         if (!reply_piece(exec->reply, hit->value, hit->value_bytes, pin.shard, pin.extent))
             store_pin_undo(hit); /* no memory: the reply has failed, the connection ends */
     }
-    reply_bytes(exec->reply, "\r\n", 2);
 }
 
 void exec_piece_done(reply_piece_t *piece)

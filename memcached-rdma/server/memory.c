@@ -196,7 +196,11 @@ static bool open_context(server_t *server)
                   vbn_open(config, &server->context) == VBN_OK;
     vbn_config_destroy(config);
     explicit_bzero(key, sizeof(key));
-    server->messages = opened && known;
+    bool asks = server->settings.protocol != PROTOCOL_BINARY;
+    server->messages = opened && known && asks;
+    if (!asks)
+        (void)snprintf(server->no_messages, sizeof(server->no_messages),
+                       "clients ask for messages by a line of text, which -B binary refuses; use -B auto");
     if (!opened)
         (void)snprintf(server->no_messages, sizeof(server->no_messages), "%s", vbn_error_text());
     return opened;

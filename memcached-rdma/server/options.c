@@ -119,10 +119,14 @@ static bool take_delimiter(settings_t *settings, const char *text)
 
 static bool take_protocol(settings_t *settings, const char *text)
 {
-    settings->ascii = strcmp(text, "ascii") == 0;
-    if (settings->ascii || strcmp(text, "auto") == 0)
-        return true;
-    return wrong("-B", text, "the binary protocol is not there yet; give ascii or auto");
+    static const char *const names[] = {
+        [PROTOCOL_AUTO] = "auto", [PROTOCOL_TEXT] = "ascii", [PROTOCOL_BINARY] = "binary"};
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(text, names[i]) == 0) {
+            settings->protocol = (protocol_t)i;
+            return true;
+        }
+    return wrong("-B", text, "give auto, ascii or binary");
 }
 
 /* Sizes as -I takes them: bytes, or with k or m behind the number. */

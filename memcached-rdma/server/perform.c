@@ -119,7 +119,7 @@ store_status_t perform_begin(const server_t *server, const request_t *request, s
 
 void perform_lost(const server_t *server, const request_t *request)
 {
-    if (request->mode == PUT_SET || request->kind == REQUEST_META_PUT)
+    if (request->mode == PUT_SET || request->kind == REQUEST_META_PUT || request->packet.sets)
         store_drop(server->store, perform_key(request->key));
 }
 
@@ -157,7 +157,8 @@ store_status_t perform_delete(const server_t *server, const request_t *request)
     const meta_t *meta = &request->meta;
     if (request->kind != REQUEST_META_DELETE) {
         detail_count(server->detail, request->key, DETAIL_DELETE, false);
-        return store_delete(server->store, perform_key(request->key), NULL);
+        store_delete_t plain = {.has_compare = request->number != 0, .compare = request->number};
+        return store_delete(server->store, perform_key(request->key), &plain);
     }
     store_delete_t how = {.has_compare = meta->compare.given,
                           .compare = meta->compare.value,
@@ -188,4 +189,14 @@ store_status_t perform_delta(const server_t *server, const request_t *request, s
                               .vivify_expiry = clock_expiry(server, meta->vivify.value),
                               .binary_key = meta->binary};
     return store_delta(server->store, perform_key(request->key), &how, number);
+}
+
+bool perform_flush(server_t *server, worker_counters_t *counters, const request_t *request)
+{
+    if (!server->settings.flush_enabled)
+        return false;
+    count(&counters->cmd_flush, 1);
+    bool later = request->has_exptime && request->exptime > 0;
+    store_flush(server->store, later ? clock_expiry(server, request->exptime) : 0);
+    return true;
 }

@@ -25,6 +25,8 @@ store_status_t perform_begin(const server_t *server, const request_t *request, s
 void perform_lost(const server_t *server, const request_t *request);
 store_status_t perform_commit(const server_t *server, const request_t *request, store_draft_t *draft, uint64_t *cas_p);
 store_status_t perform_delete(const server_t *server, const request_t *request);
+/* False: -F forbids it. */
+bool perform_flush(server_t *server, worker_counters_t *counters, const request_t *request);
 store_status_t perform_delta(const server_t *server, const request_t *request, store_number_t *number);
 
 #endif

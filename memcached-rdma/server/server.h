@@ -28,6 +28,8 @@
 /* Which clients by message may read one-sided: those of the server's user, all, none. */
 typedef enum onesided { ONESIDED_USER, ONESIDED_ON, ONESIDED_OFF } onesided_t;
 
+typedef enum protocol { PROTOCOL_AUTO, PROTOCOL_TEXT, PROTOCOL_BINARY } protocol_t;
+
 typedef struct settings {
     int port; /* 0: no TCP; -1: any free one */
     const char *listen[LISTENERS_MAX];
@@ -38,7 +40,7 @@ typedef struct settings {
     const char *user, *pid_file;
     bool daemon, lock_memory, core_dumps;
     size_t memory_bytes;
-    bool ascii; /* -B ascii: shown, and the same as auto */
+    protocol_t protocol; /* -B */
     bool evict, cas, flush_enabled, dump_enabled, watch_enabled, shutdown_enabled, track_sizes;
     size_t item_max;
     unsigned connections_max;

@@ -264,7 +264,10 @@ static void show_limits(reply_t *reply, const settings_t *s, const server_t *ser
     stats_u64(reply, "reqs_per_event", s->requests_per_event);
     stats_text(reply, "cas_enabled", s->cas ? "yes" : "no");
     stats_u64(reply, "tcp_backlog", s->backlog);
-    stats_text(reply, "binding_protocol", s->ascii || s->login_file != NULL ? "ascii" : "auto-negotiate");
+    stats_text(reply, "binding_protocol",
+               s->protocol == PROTOCOL_TEXT || s->login_file != NULL ? "ascii"
+               : s->protocol == PROTOCOL_BINARY                      ? "binary"
+                                                                     : "auto-negotiate");
     stats_text(reply, "auth_enabled_sasl", "no");
     stats_text(reply, "auth_enabled_ascii", s->login_file == NULL ? "no" : s->login_file);
     stats_u64(reply, "item_size_max", s->item_max);
