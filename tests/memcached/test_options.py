@@ -21,7 +21,7 @@ STATISTICS = {"a": "umask", "m": "maxbytes", "c": "maxconns", "t": "num_threads"
 # A wrong value, and what the error says, of each flag whose value a function reads.
 WRONG = {"p": ("65536", "give a number from 0 to 65535"), "a": ("8", "give an access mask in octal"),
          "m": ("0", "give a number from 1"), "t": ("513", "give a number from 1 to 512"),
-         "B": ("binary", "the binary protocol is not there yet"), "I": ("1025m", "give a size from 1k to 1024m"),
+         "B": ("udp", "give auto, ascii or binary"), "I": ("1025m", "give a size from 1k to 1024m"),
          "U": ("11211", "-U is not there yet"), "o": ("track_size", "did you mean track_sizes"),
          "D": ("", "give the sign behind the prefix"), "l": (",".join(["127.0.0.1"] * 33), "too many addresses")}
 NO_VALUE_IS_WRONG = {"f"} # memcached takes anything as well
