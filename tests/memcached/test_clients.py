@@ -2,6 +2,7 @@
 """Clients as they are released: Debian's libmemcached-tools, and pymemcache from PyPI, over TCP and Unix sockets."""
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -27,10 +28,11 @@ class ToolsTest(unittest.TestCase):
     def tearDownClass(cls):
         cls.server.stop()
 
-    def test_memccapable_passes_all_of_its_ascii_tests(self):
-        result = run("memccapable", "-h", "127.0.0.1", "-p", str(self.server.port), "-a")
+    def test_memccapable_passes_all_of_its_tests(self):
+        result = run("memccapable", "-h", "127.0.0.1", "-p", str(self.server.port))
         self.assertIn("All tests passed", result.stdout, result.stdout + result.stderr)
-        self.assertEqual(result.stdout.count("[pass]"), 27, result.stdout)
+        for protocol in ("ascii", "binary"):
+            self.assertEqual(len(re.findall(rf"(?m)^{protocol} .*\[pass\]", result.stdout)), 27, result.stdout)
 
     def test_memcping_and_memcstat_reach_it(self):
         self.assertEqual(run("memcping", self.where).returncode, 0)
@@ -79,9 +81,15 @@ class PylibmcTest(unittest.TestCase):
     """Debian's python3-pylibmc, which is libmemcached in Python; it belongs to Debian's own Python."""
 
     def test_every_call_works(self):
+        self.check()
+
+    def test_every_call_works_by_the_binary_protocol(self):
+        self.check("binary")
+
+    def check(self, *protocol):
         server = shared.Server()
         try:
-            result = run("/usr/bin/python3", str(HERE / "clients/pylibmc_session.py"), f"127.0.0.1:{server.port}")
+            result = run("/usr/bin/python3", str(HERE / "clients/pylibmc_session.py"), f"127.0.0.1:{server.port}", *protocol)
         finally:
             status, text = server.stop()
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)

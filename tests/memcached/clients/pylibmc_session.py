@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""usage: pylibmc_session.py HOST:PORT|PATH. What pylibmc (libmemcached underneath) asks a server, with what it must give back."""
+"""usage: pylibmc_session.py HOST:PORT|PATH [binary]. What pylibmc (libmemcached underneath) asks a server, with what it must give back."""
 import sys
 
 import pylibmc
@@ -51,7 +51,7 @@ def compare(client):
 
 
 def main():
-    client = pylibmc.Client([sys.argv[1]], behaviors={"tcp_nodelay": True, "ketama": True})
+    client = pylibmc.Client([sys.argv[1]], binary="binary" in sys.argv[2:], behaviors={"tcp_nodelay": True, "ketama": True})
     for step in (storage, many, numbers, compare):
         step(client)
     equal(client.flush_all(), True)
