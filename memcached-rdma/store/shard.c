@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define CAS_COUNTED_MAX (UINT64_MAX / 2) /* a larger CAS id was chosen by a client */
+
 /* ---------------------------------------------------------------------------------------- extents */
 
 /* Takes what is free: nothing can be reclaimed yet. */
@@ -47,7 +49,7 @@ uint64_t shard_cas(shard_t *shard)
 void shard_raise_cas(shard_t *shard, uint64_t cas)
 {
     unsigned step = shard->store->shard_count;
-    if (cas >= shard->next_cas)
+    if (cas >= shard->next_cas && cas <= CAS_COUNTED_MAX)
         shard->next_cas += (cas - shard->next_cas) / step * step + step;
 }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""usage: pylibmc_session.py HOST:PORT|PATH [binary]. What pylibmc (libmemcached underneath) asks a server, with what it must give back."""
+"""usage: pylibmc_session.py HOST:PORT|PATH [binary].
+What pylibmc (libmemcached underneath) asks a server, with what it must give back."""
 import sys
 
 import pylibmc

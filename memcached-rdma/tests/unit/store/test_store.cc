@@ -171,10 +171,11 @@ TEST_F(StoreTest, ACasIdOfAClientDoesNotRaiseThoseThatFollow)
         store_put_t how = {};
         ASSERT_EQ(store_begin(store, key("k"), 0, 0, &draft), STORE_OK);
         how.cas = UINT64_MAX;
+        how.restores = cas == &second;
         ASSERT_EQ(store_commit(&draft, &how, cas), STORE_OK);
         EXPECT_EQ(*cas, UINT64_MAX);
         ASSERT_EQ(store_begin(store, key("k"), 0, 0, &draft), STORE_OK);
-        how.cas = 0;
+        how = {};
         ASSERT_EQ(store_commit(&draft, &how, cas), STORE_OK);
     }
     EXPECT_LT(first, second);
