@@ -13,6 +13,7 @@ import socket
 import subprocess
 import tempfile
 import time
+import unittest.mock
 
 BUILD = pathlib.Path(os.environ.get("VERBENA_MEMCACHED_BUILD", "."))
 LATER = os.environ.get("VERBENA_MEMCACHED_LATER")  # Debian 13's memcached
@@ -38,6 +39,12 @@ def _with_descriptors(limits):
         ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_SYS_RESOURCE, 0, 0, 0)
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     return prepare
+
+
+def few_freed_bytes():
+    """For a while: servers whose sanitizer keeps little of the memory that was freed, so that a leak shows in what they take."""
+    options = filter(None, [os.environ.get("ASAN_OPTIONS"), "quarantine_size_mb=1:thread_local_quarantine_size_kb=64"])
+    return unittest.mock.patch.dict(os.environ, ASAN_OPTIONS=":".join(options))
 
 
 class HeldPort:
@@ -119,6 +126,9 @@ class Server:
             if line.startswith("RssAnon:"):
                 return int(line.split()[1]) * 1024
         return 0
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
     def stop(self):
         """Ends the server; returns its status and what it wrote to stderr besides the line of its start."""

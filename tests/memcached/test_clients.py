@@ -11,6 +11,7 @@ import shared
 
 HERE = pathlib.Path(__file__).resolve().parent
 CLIENT_PYTHON = os.environ.get("VERBENA_MEMCACHED_PYTHON")
+TOOL = "/usr/share/memcached/scripts/memcached-tool"
 LIMIT = 120
 
 
@@ -53,6 +54,38 @@ class ToolsTest(unittest.TestCase):
                 self.assertEqual(run("memcrm", self.where, path.name).returncode, 0)
                 self.assertNotEqual(run("memccat", self.where, path.name).returncode, 0)
         self.assertEqual(run("memcflush", self.where).returncode, 0)
+
+
+@unittest.skipUnless(os.access(TOOL, os.X_OK), "Debian's memcached-tool is not here: it belongs to the package memcached")
+class MemcachedToolTest(unittest.TestCase):
+    def tool(self, server, *words):
+        result = subprocess.run([TOOL, f"127.0.0.1:{server.port}", *words], capture_output=True, timeout=LIMIT, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def test_a_dump_that_is_sent_to_another_server_gives_it_the_same_items(self):
+        servers = [shared.Server() for _ in range(2)]
+        for server in servers:
+            self.addCleanup(server.stop)
+        keys = [b"plain", b"a:b%c/d", b"empty", b"binary"] + [b"k%d" % i for i in range(300)]
+        values = {key: b"v" * (i * 37 % 5000) + key for i, key in enumerate(keys)} | {b"empty": b"", b"binary": bytes(range(128))}
+        servers[0].ask(b"".join(b"set %s %d %d %d noreply\r\n%s\r\n" % (key, i, i % 2 * 1000, len(values[key]), values[key])
+                                for i, key in enumerate(keys)) + b"mn\r\n")
+        dump = self.tool(servers[0], "dump")
+        self.assertEqual(servers[1].ask(dump + b"mn\r\n").split(), [b"STORED"] * len(keys) + [b"MN"])
+        look = b"get " + b" ".join(keys) + b"\r\nmg plain t\r\nmn\r\n"
+        self.assertEqual(servers[1].ask(look), servers[0].ask(look))
+
+    def test_its_other_lists_are_those_of_memcached(self):
+        answers = []
+        for stock in (True, False):
+            server = shared.Server(stock=stock)
+            self.addCleanup(server.stop)
+            server.ask(b"set a 0 0 1\r\nb\r\nset b 0 0 1\r\nc\r\n")
+            names = [[line.split()[0] for line in self.tool(server, mode).splitlines() if len(line.split()) == 2]
+                     for mode in ("stats", "settings")]
+            answers.append((names, sorted(line.split()[0] for line in self.tool(server, "keys").splitlines())))
+        self.assertEqual(*answers)
 
 
 @unittest.skipUnless(CLIENT_PYTHON, "no Python with pymemcache: ./verbena test memcached installs one")

@@ -2,14 +2,18 @@
 """verbena-memcached-conf starts the server with the lines of a file such as /etc/memcached.conf; the unit of systemd."""
 import os
 import pathlib
+import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
+import unittest.mock
 
 import shared
 
 SERVICE = pathlib.Path(__file__).resolve().parents[2] / "memcached-rdma/service"
+FILTERED = pathlib.Path(__file__).resolve().parent / "filtered.py"
 DEBIAN = pathlib.Path("/etc/memcached.conf")
 LIMIT = 120
 # A file, and the words of the command.
@@ -85,6 +89,78 @@ class ConfTest(unittest.TestCase):
             checked = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, timeout=LIMIT,
                                      check=False)
             self.assertNotIn("verbena-memcached.service:", checked.stderr)
+
+
+NUMBERS = pathlib.Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
+
+
+def allowed_calls(unit):
+    """Numbers of the system calls that the unit's SystemCallFilter allows, as this host's systemd expands it."""
+    listed = subprocess.run(["systemd-analyze", "syscall-filter", "--no-pager"], capture_output=True, text=True, timeout=LIMIT,
+                            check=True)
+    sets, name = {}, None
+    for line in listed.stdout.splitlines():
+        if line.startswith("@"):
+            name = line.strip()
+            sets[name] = []
+        elif name and line.startswith("    ") and "#" not in line:
+            sets[name].append(line.strip())
+    wanted = [word for line in unit.read_text().splitlines() if line.startswith("SystemCallFilter=")
+              for word in line.removeprefix("SystemCallFilter=").split()]
+    found = set()
+    while wanted:
+        word = wanted.pop()
+        found |= set() if word.startswith("@") else {word}
+        wanted += sets[word] if word.startswith("@") else []
+    numbers = dict(re.findall(r"#define __NR_(\w+) (\d+)", NUMBERS.read_text()))
+    return sorted(int(numbers[name]) for name in found if name in numbers)
+
+
+@unittest.skipUnless(shutil.which("systemd-analyze") and NUMBERS.exists(), "no systemd-analyze, or no headers of x86-64")
+class FilterTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.calls = allowed_calls(SERVICE / "verbena-memcached.service.in")
+
+    def filtered(self, calls, *flags):
+        program = self.folder / "program"
+        program.write_text(f"#!/bin/sh\nexec {FILTERED} {','.join(map(str, calls))} {shared.BUILD}/verbena-memcached \"$@\"\n")
+        program.chmod(0o755)
+        # the leak detector stops threads by ptrace, which no service needs
+        with unittest.mock.patch.dict(os.environ, ASAN_OPTIONS="detect_leaks=0"):
+            server = shared.Server(*flags, program=str(program))
+        self.addCleanup(server.stop)
+        return server
+
+    def use(self, server):
+        """Commands, clients by messages and one-sided, and a value that the kernel fetches from its client."""
+        answer = server.ask(b"set a 0 100 1\r\nb\r\nget a\r\nset big 0 0 900000\r\n" + b"x" * 900000 + b"\r\nmg big v\r\nstats\r\n"
+                            b"stats verbena\r\nlru_crawler metadump all\r\nflush_all 100\r\ncache_memlimit 32\r\nmn\r\n")
+        self.assertTrue(answer.endswith(b"OK\r\nOK\r\nMN\r\n"), answer[-100:])
+        result = subprocess.run([shared.BUILD / "mcexample", f"127.0.0.1:{server.port}"], capture_output=True, text=True,
+                                timeout=LIMIT, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("messages through the core", result.stdout)
+        os.kill(server.process.pid, signal.SIGHUP)
+        self.assertEqual(server.ask(b"mn\r\n"), b"MN\r\n")
+
+    def test_the_server_makes_no_call_that_the_unit_forbids(self):
+        items = self.folder / "items"
+        for _ in range(2): # a cold start, and a warm one
+            server = self.filtered(self.calls, "-e", str(items))
+            self.use(server)
+            server.process.send_signal(signal.SIGUSR1)
+            server.process.wait(LIMIT)
+            self.assertEqual(server.stop()[0], 0)
+        self.assertTrue(items.exists())
+
+    def test_a_call_that_is_not_allowed_would_end_it(self):
+        number = int(re.search(r"#define __NR_sendmsg (\d+)", NUMBERS.read_text())[1]) # of answers
+        server = self.filtered([call for call in self.calls if call != number])
+        self.assertEqual(server.ask(b"mn\r\n"), b"")
+        self.assertEqual(server.process.wait(LIMIT), -signal.SIGSYS)
 
 
 if __name__ == "__main__":

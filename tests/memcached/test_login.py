@@ -2,14 +2,20 @@
 """-Y: a file of users, and no way in without a login. Answers are those of Debian's memcached."""
 import os
 import pathlib
+import re
+import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import unittest
 
 import shared
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = shared.BUILD / "verbena-memcached"
+FAILED = 50000 if os.environ.get("VERBENA_TEST_FULL") else 1000
+KEPT = 4 << 20 # bytes that a server may take more, by its allocator and its sanitizers
 USERS = "foo:bar\nbaz:qu:x\n"
 LOGIN = b"set x 0 0 7\r\nfoo bar\r\n"
 REFUSED = b"CLIENT_ERROR unauthenticated\r\n"
@@ -155,6 +161,70 @@ class LoginTest(unittest.TestCase):
         self.file.write_text("foo:new\n")
         os.kill(int(pid.read_text()), signal.SIGHUP)
         shared.wait_for(lambda: server.ask(b"set x 0 0 7\r\nfoo new\r\n") == b"STORED\r\n", "the new password")
+
+    def test_failed_logins_leave_nothing(self):
+        with shared.few_freed_bytes():
+            server = self.server("-t", "1")
+        tries = [b"set x 0 0 7\r\nfoo baz\r\n" * 40, b"set x 0 0 3000\r\n" + b"x" * 2000, b"set x 0 0 20000\r\n",
+                 b"set x 0 0 7\r\nfoo bar",
+                 b"get a\r\n", b"x" * 2000]
+
+        def fail(times):
+            for i in range(times):
+                with server.connect() as client:
+                    client.sendall(tries[i % len(tries)])
+                    client.shutdown(socket.SHUT_WR)
+                    while client.recv(65536):
+                        pass
+
+        fail(60) # what is kept for the next ones
+        descriptors, before = server.descriptors(), server.resident()
+        fail(FAILED)
+        shared.wait_for(lambda: server.descriptors() == descriptors, "the descriptors of before")
+        self.assertLess(server.resident() - before, KEPT)
+        self.assertEqual(self.login(server, b"foo bar"), b"STORED\r\n")
+
+
+class ComparisonTest(unittest.TestCase):
+    """login_check takes the same number of instructions whichever byte is wrong; its source is compiled without sanitizers."""
+
+    PROGRAM = r'''
+        #include <stdio.h>
+        #include <string.h>
+        #include "proto/login.h"
+        int main(int count, char **words)
+        {
+            static login_users_t users;
+            unsigned line;
+            if (count != 3 || login_read(words[1], strlen(words[1]), &users, &line) != NULL)
+                return 2;
+            printf("%d\n", login_check(&users, words[2], strlen(words[2])) == LOGIN_RIGHT);
+            return 0;
+        }'''
+    USERS = "first:" + "p" * 20 + "\nsecond:" + "q" * 20 + "\n"
+
+    def instructions(self, program, login):
+        result = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--collect-atstart=no",
+                                 "--toggle-collect=login_check", program, self.USERS, login], capture_output=True, text=True,
+                                timeout=120, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return int(re.search(r"Collected : (\d+)", result.stderr)[1]), result.stdout.strip()
+
+    @unittest.skipUnless(shutil.which("valgrind") and shutil.which("cc"), "no valgrind, which counts instructions, or no cc")
+    def test_each_wrong_byte_takes_the_same_instructions(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source, program = pathlib.Path(folder) / "check.c", pathlib.Path(folder) / "check"
+            source.write_text(self.PROGRAM)
+            subprocess.run(["cc", "-std=c11", "-D_GNU_SOURCE", "-O2", "-g", f"-I{ROOT}/memcached-rdma",
+                            f"-I{ROOT}/native-core/src",
+                            source, ROOT / "memcached-rdma/proto/login.c", ROOT / "memcached-rdma/util/number.c", "-o", program],
+                           check=True, timeout=120)
+            self.assertEqual(self.instructions(program, "second " + "q" * 20)[1], "1")
+            counted = {self.instructions(program, login) for login in (
+                "second x" + "q" * 19, "second " + "q" * 10 + "x" + "q" * 9, "second " + "q" * 19 + "x", "second " + "p" * 20,
+                "xecond " + "q" * 20, "seconx " + "q" * 20, "xxxxxx " + "x" * 20)}
+            self.assertEqual(len(counted), 1, counted)
+            self.assertEqual(counted.pop()[1], "0")
 
 
 if __name__ == "__main__":
