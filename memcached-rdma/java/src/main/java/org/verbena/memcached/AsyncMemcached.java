@@ -17,8 +17,9 @@ import org.verbena.memcached.wire.Request;
 
 /**
  * The calls of {@link MemcachedClient} as futures. Each ends within the client's time, with a {@link MemcachedException} if it
- * fails. Functions that depend on a future run on a thread of the client and must not block; {@code thenApplyAsync} and the like
- * may. Any thread; calls that a thread begins for one key are carried out in their order.
+ * fails. Functions that depend on a future run on a thread of the client, or on any thread in a call of it. They must neither
+ * block nor take locks; {@code thenApplyAsync} and the like may. Any thread; calls that a thread begins for one key are carried
+ * out in their order.
  *
  * <p>Values to be stored are copied before a call returns, whatever kind of buffer they are in. Keys are 1 to 250 bytes of UTF-8
  * without blanks and control characters; others are an {@link IllegalArgumentException}. Times to live are seconds, as memcached

@@ -101,6 +101,15 @@ class WaysTest {
     }
 
     @Test
+    void the_addresses_of_a_name_are_tried_in_turn() throws Exception {
+        try (ServerProcess server = ServerProcess.stock(folder);
+            MemcachedClient client = MemcachedClient.open(server.address().replace("127.0.0.1", "localhost") + ";timeout=60000")) {
+            contains(way(client), "localhost:");
+            contains(way(client), ": TCP socket; ");
+        }
+    }
+
+    @Test
     void a_unix_socket_is_a_way_too() throws Exception {
         try (ServerProcess server = ServerProcess.unix(folder);
             MemcachedClient messages = MemcachedClient.open(server.address() + ";timeout=60000;key=" + server.keyFile());
