@@ -13,14 +13,9 @@
 #define LOOKS 256       /* at a word that another process holds, before others may run */
 #define ELEMENT_MOST 64 /* bytes; long double _Complex has 32 */
 
-typedef struct job {
-    const win_header_t *header;
-    const dt_type_t *basic;
-    op_kernel_t kernel; /* NULL: REPLACE, NO_OP, compare and swap */
-    MPI_Op op;
-    unsigned char *first;
-    const unsigned char *data;
-} job_t;
+typedef uint16_t number2_t __attribute__((may_alias, aligned(1)));
+typedef uint32_t number4_t __attribute__((may_alias, aligned(1)));
+typedef uint64_t number8_t __attribute__((may_alias, aligned(1)));
 
 static int is_predefined(MPI_Op op)
 {
@@ -109,9 +104,20 @@ static unsigned char *locate(const win_memory_t *memory, const win_header_t *hea
     return high <= memory->size ? memory->base + header->at : NULL;
 }
 
-static unsigned char *element_at(const job_t *job, size_t i)
+/* Each number is one load and one store. */
+static void copy_number(void *to, const void *from, size_t size)
 {
-    return job->first + (ptrdiff_t)i * (ptrdiff_t)job->header->spacing;
+    switch (size) {
+    case 1: *(uint8_t *)to = *(const uint8_t *)from; break;
+    case 2: *(number2_t *)to = *(const number2_t *)from; break;
+    case 4: *(number4_t *)to = *(const number4_t *)from; break;
+    default: *(number8_t *)to = *(const number8_t *)from; break;
+    }
+}
+
+static unsigned char *element_at(const win_change_t *job, size_t i)
+{
+    return job->first + (ptrdiff_t)i * (ptrdiff_t)job->spacing;
 }
 
 /* At most what an element's buffer holds: check() has refused larger ones, which the compiler cannot see. */
@@ -121,12 +127,12 @@ static size_t bounded(size_t bytes)
 }
 
 /* Between the window and a buffer of this process. */
-static void load(const job_t *job, size_t i, unsigned char *natural)
+static void load(const win_change_t *job, size_t i, unsigned char *natural)
 {
     vbn_copy_words(natural, element_at(job, i), bounded((size_t)job->basic->node->high), element_at(job, i));
 }
 
-static void store(const job_t *job, size_t i, const unsigned char *natural)
+static void store(const win_change_t *job, size_t i, const unsigned char *natural)
 {
     if (job->basic->kind == DT_PAIR) { /* what lies in its gap is not touched */
         unsigned char packed[ELEMENT_MOST];
@@ -141,7 +147,7 @@ static void store(const job_t *job, size_t i, const unsigned char *natural)
 }
 
 /* Packed elements and those as they lie in memory differ for pairs. */
-static void expand(const job_t *job, const unsigned char *packed, unsigned char *natural)
+static void expand(const win_change_t *job, const unsigned char *packed, unsigned char *natural)
 {
     const dt_data_t data = {.base = natural, .type = (dt_type_t *)(uintptr_t)job->basic, .count = 1};
     if (job->basic->kind == DT_PAIR)
@@ -150,7 +156,7 @@ static void expand(const job_t *job, const unsigned char *packed, unsigned char 
         memcpy(natural, packed, bounded(job->basic->size));
 }
 
-static void shrink(const job_t *job, unsigned char *natural, unsigned char *packed)
+static void shrink(const win_change_t *job, unsigned char *natural, unsigned char *packed)
 {
     const dt_data_t data = {.base = natural, .type = (dt_type_t *)(uintptr_t)job->basic, .count = 1};
     if (job->basic->kind == DT_PAIR)
@@ -159,7 +165,7 @@ static void shrink(const job_t *job, unsigned char *natural, unsigned char *pack
         memcpy(packed, natural, bounded(job->basic->size));
 }
 
-static void apply_one(const job_t *job, size_t i, unsigned char *before)
+static void apply_one(const win_change_t *job, op_kernel_t kernel, size_t i, unsigned char *before)
 {
     _Alignas(16) unsigned char current[ELEMENT_MOST] = {0};
     _Alignas(16) unsigned char given[ELEMENT_MOST] = {0};
@@ -170,30 +176,49 @@ static void apply_one(const job_t *job, size_t i, unsigned char *before)
     if (job->op == MPI_NO_OP)
         return;
     expand(job, job->data + i * size, given);
-    if (job->kernel == NULL) {
+    if (kernel == NULL) {
         store(job, i, given);
         return;
     }
-    job->kernel(given, current, 1);
+    kernel(given, current, 1);
     store(job, i, current);
 }
 
+/* One number of up to 8 bytes, as most calls have it: one load and one store, without copies through memory of any length. */
+static int apply_number(const win_change_t *job, op_kernel_t kernel, unsigned char *before)
+{
+    const size_t size = job->basic->size;
+    _Alignas(8) unsigned char current[8];
+    _Alignas(8) unsigned char given[8];
+    if (job->count != 1 || size > 8 || (size & (size - 1)) != 0 || job->basic->kind == DT_PAIR ||
+        job->op == MPI_NO_OP || (uintptr_t)job->first % size != 0)
+        return 0;
+    copy_number(current, job->first, size);
+    copy_number(given, job->data, size);
+    if (before != NULL)
+        copy_number(before, current, size);
+    if (kernel != NULL)
+        kernel(given, current, 1);
+    copy_number(job->first, kernel != NULL ? current : given, size);
+    return 1;
+}
+
 /* Many numbers side by side, aligned as the kernels need them: in one call of the kernel. */
-static int apply_all(const job_t *job, unsigned char *before)
+static int apply_all(const win_change_t *job, op_kernel_t kernel, unsigned char *before)
 {
     _Alignas(16) unsigned char given[WIN_DATA_MOST];
-    const size_t bytes = job->header->count * job->basic->size;
-    if (job->kernel == NULL || job->basic->kind == DT_PAIR || job->header->count < 2 ||
-        job->header->spacing != (int64_t)job->basic->size || (uintptr_t)job->first % job->basic->align != 0)
+    const size_t bytes = job->count * job->basic->size;
+    if (kernel == NULL || job->basic->kind == DT_PAIR || job->count < 2 || job->spacing != (int64_t)job->basic->size ||
+        (uintptr_t)job->first % job->basic->align != 0)
         return 0;
     if (before != NULL)
         memcpy(before, job->first, bytes);
     memcpy(given, job->data, bytes);
-    job->kernel(given, job->first, job->header->count);
+    kernel(given, job->first, job->count);
     return 1;
 }
 
-static void compare_and_swap(const job_t *job, unsigned char *before)
+static void compare_and_swap(const win_change_t *job, unsigned char *before)
 {
     const size_t size = job->basic->size;
     _Alignas(16) unsigned char current[ELEMENT_MOST] = {0};
@@ -214,20 +239,35 @@ static void hold(_Atomic uint32_t *word)
                 (void)sched_yield(); /* the holder may wait for this processor */
 }
 
-static void change(const job_t *job, unsigned char *before)
+static void change_all(const win_change_t *job, unsigned char *before)
 {
-    unsigned char *kept = job->header->kind == WIN_GET_ACC ? before : NULL;
-    if (job->header->kind == WIN_CAS)
+    const op_kernel_t kernel = job->op == MPI_REPLACE || job->op == MPI_NO_OP ? NULL
+                                                                              : op_find(job->op, dt_handle(job->basic));
+    if (!apply_number(job, kernel, before) && !apply_all(job, kernel, before))
+        for (size_t i = 0; i < job->count; i++)
+            apply_one(job, kernel, i, before);
+}
+
+void win_change(const win_change_t *job, _Atomic uint32_t *word, unsigned char *before)
+{
+    if (word != NULL)
+        hold(word);
+    if (job->swaps)
         compare_and_swap(job, before);
-    else if (!apply_all(job, kept))
-        for (size_t i = 0; i < job->header->count; i++)
-            apply_one(job, i, kept);
+    else
+        change_all(job, before);
+    if (word != NULL) /* release: pairs with the acquire of the next holder */
+        atomic_store_explicit(word, 0, memory_order_release);
 }
 
 int win_apply(const win_memory_t *memory, const win_header_t *header, const void *data, size_t length,
               unsigned char *before, size_t *before_length_p)
 {
-    job_t job = {.header = header, .op = (MPI_Op)(uintptr_t)header->op, .data = data};
+    win_change_t job = {.op = (MPI_Op)(uintptr_t)header->op,
+                        .swaps = header->kind == WIN_CAS,
+                        .spacing = header->spacing,
+                        .count = header->count,
+                        .data = data};
     const int rc = check(header, length, &job.basic);
     if (rc != MPI_SUCCESS)
         return rc;
@@ -237,12 +277,6 @@ int win_apply(const win_memory_t *memory, const win_header_t *header, const void
     if (changes(header) && (memory->read_only || locate(memory, header, job.basic, 1) == NULL))
         return MPI_ERR_ACCESS;
     *before_length_p = header->kind == WIN_ACC ? 0 : header->count * job.basic->size;
-    if (header->kind != WIN_CAS && job.op != MPI_REPLACE && job.op != MPI_NO_OP)
-        job.kernel = op_find(job.op, dt_handle(job.basic));
-    if (memory->word != NULL)
-        hold(memory->word);
-    change(&job, before);
-    if (memory->word != NULL) /* release: pairs with the acquire of the next holder */
-        atomic_store_explicit(memory->word, 0, memory_order_release);
+    win_change(&job, memory->word, header->kind == WIN_ACC ? NULL : before);
     return MPI_SUCCESS;
 }

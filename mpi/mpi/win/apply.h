@@ -19,6 +19,20 @@ typedef struct win_memory {
     _Atomic uint32_t *word; /* W4; NULL: none */
 } win_memory_t;
 
+/* Elements of memory of this process, and what becomes of them. All of it is right already. */
+typedef struct win_change {
+    unsigned char *first;
+    int64_t spacing; /* from an element to the next one */
+    size_t count;
+    const dt_type_t *basic;
+    MPI_Op op;
+    int swaps;                 /* compare and swap: data has the new value, then the expected one */
+    const unsigned char *data; /* packed; NULL for MPI_NO_OP */
+} win_change_t;
+
+/* Makes a change. word: W4, or NULL. before: gets the elements as they were, packed; NULL: nobody asks. */
+void win_change(const win_change_t *change, _Atomic uint32_t *word, unsigned char *before);
+
 /* Carries out a message of kind WIN_ACC, WIN_GET_ACC or WIN_CAS; for the last two the elements before go, packed, to `before`, of
  * WIN_DATA_MOST bytes. MPI_SUCCESS, MPI_ERR_RMA_RANGE for elements that are not all in the window or attached, MPI_ERR_ACCESS for
  * a change of memory that the process may not write, or another error of a message that no origin sends; then nothing has

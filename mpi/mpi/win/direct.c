@@ -36,7 +36,8 @@ static int find(mpi_win_t *win, const win_place_t *place, int changes, spot_t *s
     spot->target = win_target_known(win, place->rank);
     spot->type = dt_find(place->type);
     return spot->target != NULL && spot->target->near != NULL && !(changes && spot->target->read_only) &&
-           is_plain_number(spot->type) && is_inside(place, spot) && win_epoch_check(win, place->rank) == MPI_SUCCESS;
+           is_plain_number(spot->type) && is_inside(place, spot) &&
+           (win_is_locked(spot->target) || win_epoch_check(win, place->rank) == MPI_SUCCESS);
 }
 
 static int is_alike(const win_buffer_t *buffer, const win_place_t *place)
@@ -61,18 +62,16 @@ int win_direct_accumulate(mpi_win_t *win, const win_buffer_t *from, const win_bu
                           MPI_Op op)
 {
     spot_t spot;
-    size_t before;
     if ((from != NULL && !is_alike(from, place)) || (into != NULL && !is_alike(into, place)) ||
         !find(win, place, op != MPI_NO_OP, &spot) || !win_op_takes(op, spot.type) || spot.bytes > WIN_DATA_MOST ||
         (spot.target->word == NULL && place->rank != win->comm->ranks->rank)) /* W4: the target executes */
         return 0;
-    const win_header_t header = {.kind = into == NULL ? WIN_ACC : WIN_GET_ACC,
-                                 .op = (uint8_t)(uintptr_t)op,
-                                 .basic = (uint16_t)(uintptr_t)dt_handle(spot.type),
-                                 .at = spot.offset,
+    const win_change_t change = {.first = spot.target->near + spot.offset,
                                  .spacing = (int64_t)spot.type->size,
-                                 .count = (uint32_t)place->count};
-    const win_memory_t memory = {.base = spot.target->near, .size = spot.target->size, .word = spot.target->word};
-    return win_apply(&memory, &header, from == NULL ? NULL : from->address, from == NULL ? 0 : spot.bytes,
-                     into == NULL ? NULL : (unsigned char *)(uintptr_t)into->address, &before) == MPI_SUCCESS;
+                                 .count = (size_t)place->count,
+                                 .basic = spot.type,
+                                 .op = op,
+                                 .data = from == NULL ? NULL : from->address};
+    win_change(&change, spot.target->word, into == NULL ? NULL : (unsigned char *)(uintptr_t)into->address);
+    return 1;
 }

@@ -14,27 +14,17 @@ static int no_epoch(int rank)
         rank);
 }
 
-static int take_promised(mpi_win_t *win, int rank)
-{
-    const win_target_t *target = win_target(win, rank);
-    if (target == NULL)
-        return MPI_ERR_NO_MEM;
-    return win->nocheck || target->lock != WIN_UNLOCKED ? MPI_SUCCESS : win_lock_promised(win, rank);
-}
-
 int win_epoch_check(mpi_win_t *win, int rank)
 {
-    const win_target_t *target;
+    const win_target_t *target = win_target_known(win, rank);
     switch (win->epoch) {
     case WIN_FENCE: win->used = 1; return MPI_SUCCESS;
     case WIN_START:
         return rt_group_find(win->start, rt_group_world(win->comm->ranks, rank)) >= 0
                    ? MPI_SUCCESS
                    : err_set(MPI_ERR_RMA_SYNC, "rank %d is not in the group of MPI_Win_start", rank);
-    case WIN_LOCK:
-        target = win_target_known(win, rank);
-        return target != NULL && target->lock != WIN_UNLOCKED ? MPI_SUCCESS : no_epoch(rank);
-    case WIN_LOCK_ALL: return take_promised(win, rank);
+    case WIN_LOCK: return win_is_locked(target) ? MPI_SUCCESS : no_epoch(rank);
+    case WIN_LOCK_ALL: return win->nocheck || win_is_locked(target) ? MPI_SUCCESS : win_lock_promised(win, rank);
     default: return no_epoch(rank);
     }
 }

@@ -16,6 +16,12 @@
 
 #include "win/win.h"
 
+/* Whether this rank has the target's lock. target: NULL where nothing is known. */
+static inline int win_is_locked(const win_target_t *target)
+{
+    return target != NULL && target->lock != WIN_UNLOCKED;
+}
+
 /* MPI_SUCCESS if this rank may access the target now, else MPI_ERR_RMA_SYNC; takes a lock that MPI_Win_lock_all has promised. */
 int win_epoch_check(mpi_win_t *win, int rank);
 /* The same for MPI_PROC_NULL. */

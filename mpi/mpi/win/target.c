@@ -10,12 +10,6 @@
 #include "win/key.h"
 #include "win/shared.h"
 
-win_target_t *win_target_known(const mpi_win_t *win, int rank)
-{
-    win_target_t *page = win->pages == NULL ? NULL : win->pages[rank / WIN_PAGE];
-    return page == NULL ? NULL : &page[rank % WIN_PAGE];
-}
-
 int win_check_rank(const mpi_win_t *win, int rank)
 {
     const int size = win->comm->ranks->size;

@@ -127,7 +127,11 @@ static inline mpi_win_t *win_of(MPI_Win win)
  * start. */
 win_target_t *win_target(mpi_win_t *win, int rank);
 /* The same when there is something; NULL: nothing is known. */
-win_target_t *win_target_known(const mpi_win_t *win, int rank);
+static inline win_target_t *win_target_known(const mpi_win_t *win, int rank)
+{
+    win_target_t *page = win->pages == NULL ? NULL : win->pages[(unsigned)rank / WIN_PAGE];
+    return page == NULL ? NULL : &page[(unsigned)rank % WIN_PAGE];
+}
 /* Whether a rank of the window may have its memory, and the words of W4 and W7, in memory that this rank maps, too. */
 int win_shares_node(const mpi_win_t *win, int rank);
 /* Asks for the description at the first access. MPI_SUCCESS, or an error: the rank is lost, no memory is left. */
