@@ -26,16 +26,44 @@ static int take_error(win_target_t *target, int rank, int rc)
                : err_set(failed, "an operation on the window of rank %d failed", rank);
 }
 
-static int prove(mpi_win_t *win, int rank, win_target_t *target)
+/* What a target is asked, and how much of what it has been sent the answer proves. */
+typedef struct proof {
+    win_question_t question;
+    win_target_t *target;
+    unsigned sent;
+} proof_t;
+
+static void heard(win_question_t *question)
 {
-    win_question_t question = {0};
+    const proof_t *proof = (const proof_t *)question;
+    win_target_t *target = proof->target;
+    if (question->rc == MPI_ERR_PROC_ABORTED)
+        return;
+    if ((int)(proof->sent - target->proved) > 0) /* of several threads' proofs the last one counts */
+        target->proved = proof->sent;
+    if (question->rc != MPI_SUCCESS && target->failed == MPI_SUCCESS)
+        target->failed = question->rc;
+}
+
+static int begin_proof(mpi_win_t *win, int rank, win_target_t *target, proof_t *proof)
+{
     win_header_t header = {.kind = WIN_FLUSH};
-    const unsigned sent = target->sent; /* other threads send more meanwhile, and prove some */
-    const int rc = win_ask(win, rank, &header, &question, "flush");
-    if (rc == MPI_SUCCESS && (int)(sent - target->proved) > 0)
-        target->proved = sent;
-    if (rc == MPI_SUCCESS && question.rc != MPI_SUCCESS && target->failed == MPI_SUCCESS)
-        target->failed = question.rc;
+    *proof = (proof_t){.question.heard = heard, .target = target, .sent = target->sent};
+    return win_ask_begin(win, rank, &header, &proof->question, "flush");
+}
+
+static int end_proof(const mpi_win_t *win, int rank, const proof_t *proof)
+{
+    return win_ask_end(win, rank, &proof->question, "flush");
+}
+
+/* Of calls here. */
+static int await_end(const mpi_win_t *win, int rank, const win_target_t *target)
+{
+    rt_wait_t wait = RT_WAIT;
+    int rc = MPI_SUCCESS;
+    while (target->pending > 0 && (rc = win_check_alive(win, rank, "flush")) == MPI_SUCCESS)
+        rt_wait_step(&wait);
     return rc;
 }
 
@@ -50,30 +78,57 @@ static void look_at_times(void)
 int win_flush(mpi_win_t *win, int rank, int remote)
 {
     win_target_t *target = win_target_known(win, rank);
-    rt_wait_t wait = RT_WAIT;
-    int rc = MPI_SUCCESS;
+    proof_t proof;
     if (target == NULL)
         return MPI_SUCCESS;
     atomic_thread_fence(
         memory_order_seq_cst); /* stores to mapped memory come before what tells the target of the end */
     if (target->pending == 0 && target->sent == target->proved)
         look_at_times();
-    while (target->pending > 0 && (rc = win_check_alive(win, rank, "flush")) == MPI_SUCCESS)
-        rt_wait_step(&wait);
-    if (rc == MPI_SUCCESS && remote && target->sent != target->proved)
-        rc = prove(win, rank, target);
+    int rc = await_end(win, rank, target);
+    if (rc == MPI_SUCCESS && remote && target->sent != target->proved) {
+        rc = begin_proof(win, rank, target, &proof);
+        rc = rc == MPI_SUCCESS ? end_proof(win, rank, &proof) : rc;
+    }
     return take_error(target, rank, rc);
+}
+
+/* All targets of a page of the table are asked before one answer is waited for. */
+static int flush_page(mpi_win_t *win, int first, int count, int remote)
+{
+    proof_t proofs[WIN_PAGE];
+    int rcs[WIN_PAGE];
+    int asked[WIN_PAGE];
+    win_target_t *page = win_target_known(win, first);
+    int told = MPI_SUCCESS;
+    for (int i = 0; i < count; i++)
+        rcs[i] = await_end(win, first + i, &page[i]);
+    for (int i = 0; i < count; i++) {
+        asked[i] = rcs[i] == MPI_SUCCESS && remote && page[i].sent != page[i].proved;
+        if (asked[i])
+            rcs[i] = begin_proof(win, first + i, &page[i], &proofs[i]);
+    }
+    for (int i = 0; i < count; i++) {
+        if (asked[i] && rcs[i] == MPI_SUCCESS)
+            rcs[i] = end_proof(win, first + i, &proofs[i]);
+        rcs[i] = take_error(&page[i], first + i, rcs[i]);
+        told = told == MPI_SUCCESS ? rcs[i] : told;
+    }
+    return told;
 }
 
 int win_flush_all(mpi_win_t *win, int remote)
 {
     const int size = win->comm->ranks->size;
-    int first = MPI_SUCCESS;
-    for (int rank = 0; win->pages != NULL && rank < size; rank++) {
-        const int rc = win_flush(win, rank, remote);
-        first = first == MPI_SUCCESS ? rc : first;
+    int told = MPI_SUCCESS;
+    atomic_thread_fence(memory_order_seq_cst); /* as in win_flush */
+    look_at_times();
+    for (int first = 0; first < size; first += WIN_PAGE) {
+        const int count = size - first < WIN_PAGE ? size - first : WIN_PAGE;
+        const int rc = win_target_known(win, first) == NULL ? MPI_SUCCESS : flush_page(win, first, count, remote);
+        told = told == MPI_SUCCESS ? rc : told;
     }
-    return first;
+    return told;
 }
 
 /* ---- the calls */
