@@ -21,6 +21,7 @@ import sys
 
 import asked
 import clash
+import containers
 import costs
 import deaths
 import ends
@@ -255,7 +256,8 @@ OWN = (terminated, options, labels, whole_lines, standard_input, bad_options, wr
 # The first word of a test's name, and the tests.
 GROUPS = (("mpiexec", leftovers.TESTS), ("mpiexec", OWN), ("lines", lines.TESTS), ("ends", ends.TESTS), ("asked", asked.TESTS),
           ("streams", streams.TESTS), ("hosts", hosts.TESTS), ("hosts", networks.TESTS), ("names", clash.TESTS),
-          ("launchers", launchers.TESTS), ("wrappers", wrappers.TESTS), ("costs", costs.TESTS))
+          ("launchers", launchers.TESTS), ("wrappers", wrappers.TESTS), ("costs", costs.TESTS),
+          ("containers", containers.TESTS))
 
 
 def cases():
