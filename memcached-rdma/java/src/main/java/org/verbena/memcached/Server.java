@@ -38,9 +38,9 @@ final class Server {
     private final AtomicInteger detour = new AtomicInteger();
     private final ArrayDeque<Call> waiting = new ArrayDeque<>();
     private volatile Carrier carrier;
-    private volatile String why = "no request has needed it yet";
+    private volatile String why = "";
     private volatile boolean closed;
-    private Attempt attempt;
+    private volatile Attempt attempt;
     private long retryAt;
     /** What attempts leave for the next ones. */
     final Attempt.Memory memory = new Attempt.Memory();
@@ -98,7 +98,7 @@ final class Server {
         for (Call call : calls) {
             if (now >= call.deadline && !call.isOver()) {
                 call.fail(new MemcachedException(Kind.TIMEOUT, address + ": no answer within the " + config.timeoutMs()
-                    + " ms of timeout=" + (carrier == null ? "; it is not connected: " + why : "")));
+                    + " ms of timeout=" + (carrier == null ? "; " + absence() : "")));
             }
         }
     }
@@ -120,7 +120,11 @@ final class Server {
     /** One line: the way, and why. */
     String explain() {
         Carrier now = carrier;
-        return address + ": " + (now != null ? now.describe() : "not connected: " + why);
+        return address + ": " + (now != null ? now.describe() : absence());
+    }
+
+    private String absence() {
+        return (attempt != null ? "connecting" : "not connected") + (why.isEmpty() ? "" : ": " + why);
     }
 
     /** Calls that have not left. */

@@ -63,16 +63,24 @@ class FaultsTest {
                 keys.add("key" + i);
                 writer.set("key" + i, new byte[100]);
             }
-            assertEquals(300, writer.getAll(keys).size());
+            ServerProcess.until("all servers answer", () -> answers(writer, keys) && answers(client, keys));
             b.signal("STOP");
             long lost = keys.stream().map(key -> writer.cluster().serverOf(key.getBytes()).address.toString())
                 .filter(b.address()::equals).count();
-            PartialException partial = assertThrows(PartialException.class, () -> client.getAll(keys));
-            assertEquals(Kind.TIMEOUT, partial.kind());
-            assertTrue(partial.getMessage().startsWith(b.address() + ": "), partial.getMessage());
-            assertEquals(300 - lost, partial.found().size());
+            ServerProcess.until("an error of that server alone", () -> hasFailed(client, keys, b.address(), 300 - lost));
             b.signal("CONT");
             ServerProcess.until("the server answers again", () -> answers(client, keys));
+        }
+    }
+
+    /** Its memory may answer some gets, and a busy machine may be late with the other servers, too. */
+    private static boolean hasFailed(MemcachedClient client, List<String> keys, String address, long least) {
+        try {
+            return client.getAll(keys).isEmpty();
+        } catch (PartialException e) {
+            return e.getMessage().startsWith(address + ": ") && e.found().size() >= least;
+        } catch (MemcachedException e) {
+            throw new AssertionError(e);
         }
     }
 
@@ -249,6 +257,25 @@ class FaultsTest {
     }
 
     @Test
+    void close_ends_the_wait_of_another_thread() throws Exception {
+        try (ServerProcess server = start("a")) {
+            MemcachedClient client = open(server.address(), ";timeout=60000");
+            client.set("key", new byte[10]);
+            server.signal("STOP");
+            List<CompletableFuture<MemcachedException>> waits = new ArrayList<>();
+            for (int i = 0; i < 3; i++) {
+                String key = "missing" + i; // which no one-sided get finds
+                waits.add(CompletableFuture.supplyAsync(() -> failure(() -> client.get(key)), task -> new Thread(task).start()));
+            }
+            ServerProcess.until("three calls", () -> client.cluster().servers().get(0).count() == 3);
+            client.close();
+            for (CompletableFuture<MemcachedException> wait : waits) {
+                assertEquals(Kind.CLOSED, wait.get(50, TimeUnit.SECONDS).kind());
+            }
+        }
+    }
+
+    @Test
     void an_interrupt_stays_set_and_ends_nothing() throws Exception {
         try (ServerProcess server = start("a"); MemcachedClient client = open(server.address(), ";timeout=60000")) {
             Thread.currentThread().interrupt();
@@ -276,7 +303,7 @@ class FaultsTest {
                     if (!answered) {
                         assertEquals(Kind.SERVER_DEAD, failure(() -> client.get("key")).kind(), entry.getKey());
                     }
-                    return client.explain().get(0).contains("not connected: ");
+                    return client.explain().get(0).contains("not connected: ") || client.explain().get(0).contains("connecting: ");
                 });
             }
         }
