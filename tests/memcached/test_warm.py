@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """-e: SIGUSR1 saves the items, and the next start has them; whatever else happens, the next start is cold."""
+import contextlib
 import os
 import pathlib
 import re
+import shutil
 import signal
+import subprocess
 import tempfile
+import time
 import unittest
+import unittest.mock
 
 import shared
 
+SHIM = pathlib.Path(__file__).resolve().parent / "shim.c"
+# Calls at which a server is killed; until one of them comes behind the last.
+SOME = (1, 2, 40, 120, 181, 183, 184, 185, 186, 187, 188, 189, 190, 300, 366, 1000)
+STEPS = range(1, 2000) if os.environ.get("VERBENA_TEST_FULL") else SOME
 ITEMS = 3000
 BIG = 700000
 TTL = re.compile(rb"(?<= t)\d+")
@@ -105,6 +114,114 @@ class WarmTest(unittest.TestCase):
         server = self.server()
         self.assertIn(f"-e {self.file}: no item is saved, and the next start is cold: No such file", self.end(server))
         self.assertEqual(os.listdir(self.file.parent.parent), [])
+
+
+@unittest.skipUnless(shutil.which("cc"), "no cc, which builds the library that kills a server and moves its clock")
+class ShimTest(unittest.TestCase):
+    """Servers that are killed at a step of saving or loading, and those whose clock is set."""
+
+    ITEMS = {b"k%d" % i: b"%d:" % i + b"v" * (i * 7919 % 60000) for i in range(60)}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.shim = tempfile.TemporaryDirectory()
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", SHIM, "-o", f"{cls.shim.name}/shim.so", "-ldl"], check=True, timeout=120)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.shim.cleanup()
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file, self.clock = (pathlib.Path(folder.name) / name for name in ("items", "clock"))
+
+    def server(self, kill_at=0):
+        """None: it was killed before it served anybody."""
+        sanitizer = ":".join(filter(None, [os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0:detect_leaks=0"]))
+        with unittest.mock.patch.dict(os.environ, LD_PRELOAD=f"{self.shim.name}/shim.so", ASAN_OPTIONS=sanitizer,
+                                      VERBENA_KILL_AT=str(kill_at), VERBENA_CLOCK=str(self.clock)):
+            try:
+                server = shared.Server("-e", str(self.file), "-t", "1")
+            except RuntimeError:
+                return None
+        self.addCleanup(server.stop)
+        with contextlib.suppress(OSError): # it listens while it loads
+            return server if server.ask(b"mn\r\n") == b"MN\r\n" else None
+        return None
+
+    def fill(self, server):
+        server.ask(b"".join(b"set %s 7 0 %d noreply\r\n%s\r\n" % (key, len(value), value) for key, value in self.ITEMS.items()) +
+                   b"mn\r\n")
+
+    def kept(self, server):
+        """The items that a server has; each is right."""
+        found = re.findall(rb"VALUE (\S+) 7 \d+\r\n(.*?)\r\n", server.ask(b"get " + b" ".join(self.ITEMS) + b"\r\n"), re.DOTALL)
+        self.assertEqual(dict(found), {key: self.ITEMS[key] for key, _ in found})
+        return len(found)
+
+    def end(self, server):
+        server.process.send_signal(signal.SIGUSR1)
+        return server.process.wait(shared.ANSWER_SECONDS)
+
+    def test_a_kill_at_each_step_of_saving_leaves_all_items_or_none(self):
+        seen = set()
+        for step in STEPS:
+            server = self.server(step)
+            if server is None:
+                continue # the steps of the start
+            self.fill(server)
+            status = self.end(server)
+            kept = self.kept(self.server())
+            self.assertIn(kept, (0, len(self.ITEMS)), step)
+            seen.add((status, kept > 0))
+            if status == 0:
+                break
+        self.assertLessEqual({(-signal.SIGKILL, False), (0, True)}, seen)
+
+    def test_a_kill_at_each_step_of_loading_leaves_all_items_or_none(self):
+        server = self.server()
+        self.fill(server)
+        self.assertEqual(self.end(server), 0)
+        whole, killed = self.file.read_bytes(), 0
+        for step in STEPS:
+            self.file.write_bytes(whole)
+            server = self.server(step)
+            killed += server is None
+            kept = self.kept(self.server() if server is None else server)
+            self.assertIn(kept, (0, len(self.ITEMS)), step)
+            if server is not None:
+                self.assertEqual(kept, len(self.ITEMS), step)
+                break
+        self.assertGreater(killed, 5)
+
+    def test_times_to_live_go_on_when_the_clock_is_set(self):
+        server = self.server()
+        look = b"mg relative t\r\nmg moment t\r\nmg past\r\nget later\r\n"
+        server.ask(b"set relative 0 1000 1\r\na\r\nset moment 0 %d 1\r\na\r\n" % (time.time() + 1000))
+        for moved in (-3600, 30 * 86400, -30 * 86400, 0):
+            self.clock.write_text(str(moved))
+            answer = server.ask(look)
+            left = [int(number) for number in re.findall(rb" t(\d+)", answer)]
+            self.assertEqual(len(left), 2, answer)
+            self.assertTrue(all(800 < number <= 1001 for number in left), answer)
+        self.clock.write_text("86400") # what is given from now on is compared with this clock
+        server.ask(b"set past 0 %d 1\r\na\r\nset later 0 %d 1\r\na\r\n" % (time.time() + 80000, time.time() + 90000))
+        self.assertTrue(server.ask(look).endswith(b"EN\r\nVALUE later 0 1\r\na\r\nEND\r\n"))
+
+    def test_a_clock_that_was_set_back_between_two_starts_brings_items_back_with_their_times(self):
+        for moved, some in ((-3600, True), (500, True), (2000, False)):
+            self.clock.write_text("0")
+            server = self.server()
+            server.ask(b"set short 0 1000 1\r\na\r\nset ever 0 0 1\r\na\r\n")
+            self.assertEqual(self.end(server), 0)
+            self.clock.write_text(str(moved))
+            answer = self.server().ask(b"mg ever v t\r\nmg short t\r\n")
+            ever, _, short = answer.partition(b"HD t")
+            self.assertIn(b"VA 1 t-1\r\na\r\n", ever + short)
+            self.assertEqual(bool(short), some, answer)
+            if some:
+                self.assertTrue(800 - max(moved, 0) < int(short) <= 1000 - max(moved, 0), (moved, answer))
 
 
 if __name__ == "__main__":
