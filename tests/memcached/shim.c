@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * shim.c - what a test lets happen to a server, by LD_PRELOAD: the server is killed at the call of number VERBENA_KILL_AT of those
- * that write or read the file of -e (0: at none), and its Unix time is off by the seconds in the file VERBENA_CLOCK. */
+ * shim.c - what a test lets happen to a server, by LD_PRELOAD: the server is killed at the call of number VERBENA_KILL_AT (0: at
+ * none) of those on a file whose path has VERBENA_KILL_FILE, and its Unix time is off by the seconds in the file VERBENA_CLOCK. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -9,64 +9,76 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-static void step(void)
+/* The next call that names the file or has it open. */
+static void step(const char *path)
 {
     static atomic_long steps;
-    const char *at = getenv("VERBENA_KILL_AT");
-    if (at != NULL && ++steps == atol(at))
+    const char *file = getenv("VERBENA_KILL_FILE"), *at = getenv("VERBENA_KILL_AT");
+    if (file != NULL && at != NULL && strstr(path, file) != NULL && ++steps == atol(at))
         kill(getpid(), SIGKILL);
+}
+
+static void step_on(int fd)
+{
+    char name[32], path[4096];
+    (void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(name, path, sizeof(path) - 1);
+    path[length > 0 ? length : 0] = '\0';
+    step(path);
 }
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 size_t fwrite(const void *bytes, size_t size, size_t count, FILE *file)
 {
-    step();
+    step_on(fileno(file));
     return REAL(fwrite)(bytes, size, count, file);
 }
 
 size_t fread(void *bytes, size_t size, size_t count, FILE *file)
 {
-    step();
+    step_on(fileno(file));
     return REAL(fread)(bytes, size, count, file);
 }
 
 int fflush(FILE *file)
 {
-    step();
+    if (file != NULL)
+        step_on(fileno(file));
     return REAL(fflush)(file);
 }
 
 int fclose(FILE *file)
 {
-    step();
+    step_on(fileno(file));
     return REAL(fclose)(file);
 }
 
 FILE *fdopen(int fd, const char *mode)
 {
-    step();
+    step_on(fd);
     return REAL(fdopen)(fd, mode);
 }
 
 int fsync(int fd)
 {
-    step();
+    step_on(fd);
     return REAL(fsync)(fd);
 }
 
 int unlink(const char *path)
 {
-    step();
+    step(path);
     return REAL(unlink)(path);
 }
 
 int rename(const char *from, const char *to)
 {
-    step();
+    step(from);
     return REAL(rename)(from, to);
 }
 
