@@ -129,11 +129,13 @@ static bool show_statistic(exec_t *exec, const request_t *request, const char *l
     return true;
 }
 
-/* As memcached: these are no statistics of the binary protocol, and it reads a name to its end. */
+/* As memcached: these are no statistics of the binary protocol, and but for details a name is one word. */
 static bool is_absent(text_t name)
 {
-    return text_is(name, "conns") || text_is(name, "extstore") || text_is(name, "verbena conns") ||
-           (name.length >= 9 && memcmp(name.at, "cachedump", 9) == 0) || (name.length > 0 && *name.at == ' ');
+    const char *details = "detail ";
+    bool one = memchr(name.at, ' ', name.length) == NULL ||
+               (name.length > strlen(details) && memcmp(name.at, details, strlen(details)) == 0);
+    return !one || text_is(name, "conns") || text_is(name, "extstore");
 }
 
 /* The lines that the text protocol would show. */

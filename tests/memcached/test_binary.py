@@ -71,7 +71,7 @@ def streams():
     for opcode in (FLUSH, FLUSHQ):
         yield VALUE + request(opcode, extras=b"\0\0\0d") + SEE + request(opcode) + SEE + VALUE + SEE
     for name in (b"reset", b"foo", b"detail", b"detail on", b"detail dump", b"detail off", b"detail xx", b"sizes", b"cachedump",
-                 b"cachedump 1 1", b"conns", b"extstore", b" items", b"noreply"):
+                 b"cachedump 1 1", b"conns", b"extstore", b" items", b"items x", b"noreply"):
         yield request(STAT, name, opaque=5)
     yield VALUE + b"".join(request(opcode) for opcode in (VERSION, VERBOSITY, SASL_LIST, 0x50, 0xff))
     yield request(SASL_AUTH, b"PLAIN", value=b"\0a\0b")
