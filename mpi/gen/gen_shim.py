@@ -28,7 +28,7 @@ INTS = {"RANK": "RANK", "SOURCE": "RANK", "ROOT": "RANK", "RANK_ONLY": "RANK", "
 INTS_BACK = {"RANK_OUT": "RANK", "TAG_OUT": "TAG", "THREAD_OUT": "THREAD", "COMPARE_OUT": "COMPARE", "TOPO_OUT": "TOPO",
              "COMBINER_OUT": "COMBINER", "KEYVAL_OUT": "KEYVAL", "ERRCODE_OUT": "ERRCODE", "AMODE_OUT": "AMODE"}
 INT_ARRAYS = {"RANKS_IN": "RANK", "DISTRIBS_IN": "DISTRIB", "DARGS_IN": "DARG"}
-HANDLE_ARRAYS = {"DATATYPES_IN": "Datatype", "REQUESTS_IN": "Request"}
+HANDLE_ARRAYS = {"DATATYPES_IN": "Datatype", "INFOS_IN": "Info", "REQUESTS_IN": "Request"}
 PLACES = ("comm", "in", "out")  # lengths that the communicator knows
 
 
@@ -113,7 +113,7 @@ class Call:
         name = parameter.name
         fill = "status_none" if parameter.kind == "STATUS_OUT" else "in_Status"
         self.before += [f"MPI_Status {name}_s;", f"{fill}(&{name}_s, {name});"]
-        self.pass_local(name)
+        self.arguments.append(f"shim_has_status({name}) ? &{name}_s : NULL")
         if parameter.kind != "STATUS_IN":
             self.after.append(f"out_Status({name}, &{name}_s);")
 
@@ -145,6 +145,15 @@ class Call:
     def add_buffer(self, parameter):
         self.arguments.append(f"in_buffer({parameter.name})")
 
+    def add_buffer_address(self, parameter):
+        self.arguments.append(parameter.name)
+        self.after.append(f"if (rc == MPI_SUCCESS)\n        out_buffer({parameter.name});")
+
+    def add_no_types(self, parameter):
+        """Of events, which the library has none of."""
+        self.before.append(f"(void){parameter.name};")
+        self.arguments.append("NULL")
+
     def add_status_ignored(self, parameter):
         """As a status, where the program may pass MPI_STATUS_IGNORE."""
         self.add_status(parameter)
@@ -155,6 +164,7 @@ class Call:
 OTHERS = {"REQUESTS_INOUT": Call.add_requests, "STATUS_OUT": Call.add_status_ignored, "STATUS_IN": Call.add_status,
           "STATUS_INOUT": Call.add_status, "STATUSES_OUT": Call.add_statuses, "TEXT_OUT": Call.add_text,
           "KEYVAL_INOUT": Call.add_keyval, "WEIGHTS_IN": Call.add_weights, "WEIGHTS_OUT": Call.add_weights,
+          "DATATYPES_OUT": Call.add_no_types, "BUFFER_ADDRESS_OUT": Call.add_buffer_address,
           "BUFFER_IN": Call.add_buffer, "BUFFER_OUT": Call.add_buffer}
 
 
@@ -212,20 +222,24 @@ def flags(kind, values):
 
 
 def error_codes(family):
-    rows = [(name, value) for name, value in {**family["errors"], **family["own"]}.items()]
-    last = family["lastcode"]
-    away = f"value > {last} && value < SHIM_CODES ? value - {last} + MPI_ERR_LASTCODE : value <= 0 ? value : MPI_ERR_UNKNOWN"
-    back = f"value > MPI_ERR_LASTCODE && value < SHIM_CODES ? value - MPI_ERR_LASTCODE + {last} : value"
+    """A class that the family lacks is shown as another one; one that the standard lacks stands for itself (version.c)."""
+    rows, last = [*family["errors"].items()], family["lastcode"]
+    away = f"value > {last} && value - {last} < SHIM_CODES ? value - {last} + MPI_ERR_LASTCODE : " \
+           "value <= 0 ? value : MPI_ERR_UNKNOWN"
+    back = f"value > MPI_ERR_LASTCODE && value - MPI_ERR_LASTCODE < SHIM_CODES ? value - MPI_ERR_LASTCODE + {last} : value"
+    shown = [(name, family["errors"][other]) for name, other in family["shown_as"].items()]
+    foreign = [(value, 1) for value in family["foreign"].values()]
     return switch("in_ERRCODE", [(value, name) for name, value in rows] + [(last, "MPI_ERR_LASTCODE")], away) + \
-        switch("shim_error_code", [*rows, ("MPI_ERR_LASTCODE", last)], back)
+        switch("shim_error_code", [*rows, *shown, ("MPI_ERR_LASTCODE", last)], back) + \
+        switch("shim_is_foreign", foreign, 0)
 
 
 def write_values(folder, family):
     parts = [tables.generated("Values of the other ABI, there and back."),
              "#ifndef VERBENA_SHIM_VALUES_H\n#define VERBENA_SHIM_VALUES_H\n\n#include <mpi.h>\n\n#define SHIM_INVALID (-99999)",
-             "#define SHIM_CODES (1 << 24) /* codes of programs are lower */\n"]
-    parts += [f"#define F_{name[4:]} {value}" for name, value in family["limits"].items()]
-    parts += [f"#define F_{name[4:]} {value}" for name, value in family["weights"].items()]
+             "#define SHIM_CODES (1 << 24) /* codes of programs are so many at most */\n"]
+    parts += [f"#define F_{name[4:]} {value}" for group in ("limits", "weights") for name, value in family[group].items()]
+    parts += [f"#define F_{name} {value}" for name, value in family["level"].items()]
     for kind, row in family["ints"].items():
         values, (there, back) = row["values"], REST[row["rest"]]
         parts.append(switch(f"in_{kind}", [(value, name) for name, value in values.items()], there))
@@ -277,6 +291,27 @@ def write_symbols(folder, family):
     tables.update(f"{folder}/shim_data.c", "\n".join([*lines, "};"]) + "\n")
 
 
+def row_of(handle):
+    """Where a predefined handle that is an int stands in the table of its type (mpich/family.h)."""
+    return handle >> 23 & 0x180 | handle & 0x7f
+
+
+def write_ints(folder, family):
+    """Predefined handles are ints: tables there, one for each type, and back."""
+    values, back = standard_values(), {}
+    lines = [tables.generated("Predefined handles.") + '#include "shim.h"\n']
+    for handle, rows in family["handles"].items():
+        found = {row["int"]: values[name, handle] for name, row in rows.items()}
+        back.update({value: number for number, value in found.items()})
+        found.update({row["int"]: values[row["as"], handle] for row in family["others"].values() if row["of"] == handle})
+        lines.append(f"const shim_row_t shim_rows_{handle[4:]}[SHIM_ROWS] = {{")
+        lines += [f"    [{row_of(number):#x}] = {{{number:#x}, {value:#x}}}," for number, value in sorted(found.items())]
+        lines.append("};")
+    lines.append("const uint32_t shim_handles[SHIM_PREDEFINED] = {")
+    lines += [f"    [{value:#x}] = {number:#x}," for value, number in sorted(back.items())]
+    tables.update(f"{folder}/shim_data.c", "\n".join([*lines, "};"]) + "\n")
+
+
 def hand_written(name):
     names = set()
     for path in sorted([*SHIM.glob("*.c"), *(SHIM / name).glob("*.c")]):
@@ -291,7 +326,7 @@ def main():
     write_entries(folder, functions, family["more"], hand_written(name))
     write_names(folder, functions)
     write_values(folder, family)
-    write_symbols(folder, family)
+    (write_symbols if "sizes" in family else write_ints)(folder, family)
 
 
 if __name__ == "__main__":

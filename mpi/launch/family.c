@@ -19,7 +19,7 @@
 static const struct {
     const char *folder; /* below lib/ */
     const char *library;
-} families[] = {{"ompi", "libmpi.so.40"}};
+} families[] = {{"ompi", "libmpi.so.40"}, {"mpich", "libmpi.so.12"}, {"mpich", "libmpich.so.12"}};
 
 /* A file as it lies in memory; nothing of it is read outside of `size`. */
 typedef struct image {
@@ -175,7 +175,7 @@ void launch_family_environment(const char *program)
         return;
     for (size_t i = sizeof(families) / sizeof(families[0]); i-- > 0;) {
         (void)snprintf(path, sizeof(path), "%s/%s", folder, families[i].folder);
-        if (access(path, X_OK) == 0)
+        if ((i == 0 || strcmp(families[i - 1].folder, families[i].folder) != 0) && access(path, X_OK) == 0)
             put_first("LD_LIBRARY_PATH", path, ':');
     }
     const launch_family_t family = launch_family(program);

