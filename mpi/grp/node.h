@@ -122,6 +122,9 @@ int node_pieces_ready(node_set_t *set);
 int node_allreduce_pieces(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce);
 int node_reduce_pieces(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce,
                        int root);
+/* This rank gets the elements from first to end. result may be where mine is. */
+int node_reduce_scatter_pieces(node_set_t *set, const void *mine, void *result, size_t count,
+                               const grp_reduce_t *reduce, size_t first, size_t end);
 /* result: elements of all ranks, at most NODE_BYTES of each, combined in the order of an allreduce, or of a reduce. */
 typedef enum node_order { NODE_ORDER_ALL, NODE_ORDER_ROOT } node_order_t;
 void node_combine(const grp_reduce_t *reduce, const void *const *from, int size, size_t count, void *result,

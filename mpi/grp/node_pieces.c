@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * node_pieces.c - reduce and allreduce of much data within a node: in pieces through node memory, of each of which every rank
- * reduces its share out of all ranks' memory. Two phases for each piece: a rank's elements are there, but for its own share,
- * which nobody else reads; its reduced share is there, in that place. Shares are combined as node_reduce and node_allreduce do
- * it (N4). A root alone waits for the second phase; the others begin the next piece.
+ * node_pieces.c - reductions of much data within a node: of each piece every rank reduces its share out of all ranks' memory.
+ * Two phases for each piece: a rank's elements are there; its reduced share is there. Shares are combined as node_reduce and
+ * node_allreduce do it (N4).
+ *
+ * Data in node memory (MPI_Alloc_mem, windows, OpenSHMEM's heap) is read where it lies, and results there are written by all. Other
+ * data goes through a buffer in node memory: a rank copies its elements to it, but for its own share, which nobody else reads,
+ * and puts its reduced share in that place. The lines of the first phase say where each rank's data and result lie. If no rank
+ * needs a buffer, the whole is one piece.
  *
  * Each rank has two buffers, for pieces in turns. Who has seen that all have begun a piece knows that all are done with the
- * one before it, so the buffer of that one is free for the next.
+ * one before it, so the buffer of that one is free for the next. Only ranks with a result wait for the second phase, and those
+ * whose own data the others read.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,16 +19,34 @@
 
 enum { PIECES_NEW, PIECES_NO, PIECES_YES }; /* node_set_t.pieces_state */
 
-typedef struct piece {
+/* Places of a rank: offsets in the parts of node memory. */
+#define PLACE_BUFFER UINT64_MAX         /* in memory of its own: through the buffer */
+#define PLACE_NOWHERE (UINT64_MAX - 1u) /* it gets no result from here */
+
+/* What a rank says in both phases. */
+typedef struct piece_line {
+    uint64_t bytes;
+    uint64_t from; /* its elements */
+    uint64_t to;   /* all of the result */
+} piece_line_t;
+
+_Static_assert(sizeof(piece_line_t) <= NODE_INLINE, "in a line");
+_Static_assert(2 * NODE_SLOTS * NODE_PIECE <= RT_NODE_PIECES, "two buffers for each set of ranks");
+
+/* A reduction at this rank. */
+typedef struct work {
     const grp_reduce_t *reduce;
+    node_order_t order;
     const unsigned char *mine;
     unsigned char *result;
-    size_t count; /* elements */
-    uint64_t number;
-    int root; /* -1: all have the result */
-} piece_t;
-
-_Static_assert(2 * NODE_SLOTS * NODE_PIECE <= RT_NODE_PIECES, "two buffers for each set of ranks");
+    size_t count;      /* elements */
+    size_t first, end; /* bytes that this rank gets, to result */
+    piece_line_t line;
+    uint64_t number;     /* of the piece */
+    size_t at, length;   /* bytes of the piece */
+    piece_line_t *lines; /* of all ranks */
+    int buffered;        /* a rank has its result through the buffers */
+} work_t;
 
 static unsigned char *buffer_of(const node_set_t *set, int rank, uint64_t number)
 {
@@ -31,10 +54,19 @@ static unsigned char *buffer_of(const node_set_t *set, int rank, uint64_t number
     return part + (2 * (size_t)set->slot + number % 2) * NODE_PIECE;
 }
 
-/* The first byte of a rank's share. */
-static size_t start_of(const node_set_t *set, const piece_t *piece, int rank)
+/* The first byte of a rank's share of the piece. */
+static size_t start_of(const node_set_t *set, const work_t *work, int rank)
 {
-    return piece->count * (size_t)rank / (size_t)set->size * piece->reduce->element;
+    const size_t count = work->length / work->reduce->element;
+    return (count / (size_t)set->size * (size_t)rank + count % (size_t)set->size * (size_t)rank / (size_t)set->size) *
+           work->reduce->element;
+}
+
+static uint64_t place_of(const void *at, size_t length)
+{
+    const uintptr_t offset = (uintptr_t)at - (uintptr_t)rt_node.parts;
+    const size_t most = (size_t)rt_node.count << rt_node.shift;
+    return offset < most && length <= most - offset ? offset : PLACE_BUFFER;
 }
 
 static void highest(const grp_reduce_t *reduce, const void *in, void *inout, size_t count)
@@ -62,20 +94,19 @@ int node_pieces_ready(node_set_t *set)
 }
 
 /* All have said this phase, with the same bytes in all. */
-static int meet(node_set_t *set, uint64_t phase, uint64_t bytes)
+static int meet(node_set_t *set, work_t *work, uint64_t phase)
 {
     char text[160];
     for (int i = 1; i < set->size; i++) {
         const int rank = (set->rank + i) % set->size;
-        const void *data = node_data(set, phase, rank, sizeof(bytes));
-        uint64_t theirs;
+        const void *data = node_data(set, phase, rank, sizeof(piece_line_t));
         if (data == NULL)
             return set->status;
-        memcpy(&theirs, data, sizeof(theirs));
-        if (theirs == bytes)
+        memcpy(&work->lines[rank], data, sizeof(piece_line_t));
+        if (work->lines[rank].bytes == work->line.bytes)
             continue;
         snprintf(text, sizeof(text), "rank %d of the job has %llu bytes where %llu are expected", set->ranks[rank],
-                 (unsigned long long)theirs, (unsigned long long)bytes);
+                 (unsigned long long)work->lines[rank].bytes, (unsigned long long)work->line.bytes);
         node_break(set, grp_fail(VBN_ERR_TRUNCATED, text));
         return set->status;
     }
@@ -83,85 +114,134 @@ static int meet(node_set_t *set, uint64_t phase, uint64_t bytes)
     return 0;
 }
 
-static int say(node_set_t *set, uint64_t phase, uint64_t bytes)
+static int say(node_set_t *set, const work_t *work, uint64_t phase)
 {
-    void *room = node_room(set, phase, sizeof(bytes));
+    void *room = node_room(set, phase, sizeof(work->line));
     if (room == NULL)
         return set->status;
-    memcpy(room, &bytes, sizeof(bytes));
-    node_publish(set, phase, sizeof(bytes));
+    memcpy(room, &work->line, sizeof(work->line));
+    node_publish(set, phase, sizeof(work->line));
     return 0;
 }
 
-static int give(node_set_t *set, const piece_t *piece, uint64_t bytes)
+/* Whether no rank needs a buffer; notes whether one needs it for the result. */
+static int is_mapped(const node_set_t *set, work_t *work)
+{
+    int mapped = 1;
+    work->buffered = 0;
+    for (int rank = 0; rank < set->size; rank++) {
+        work->buffered |= work->lines[rank].to == PLACE_BUFFER;
+        mapped &= work->lines[rank].from != PLACE_BUFFER;
+    }
+    return mapped && !work->buffered;
+}
+
+/* This rank's elements of the piece are there. */
+static int give(node_set_t *set, work_t *work)
 {
     const uint64_t phase = node_begin(set);
-    unsigned char *buffer = buffer_of(set, set->rank, piece->number);
-    const size_t start = start_of(set, piece, set->rank);
-    const size_t end = start_of(set, piece, set->rank + 1);
-    memcpy(buffer, piece->mine, start);
-    memcpy(buffer + end, piece->mine + end, piece->count * piece->reduce->element - end);
-    if (say(set, phase, bytes) < 0 || meet(set, phase, bytes) < 0)
+    if (work->line.from == PLACE_BUFFER) {
+        unsigned char *buffer = buffer_of(set, set->rank, work->number);
+        const unsigned char *mine = work->mine + work->at;
+        const size_t start = start_of(set, work, set->rank);
+        const size_t end = start_of(set, work, set->rank + 1);
+        memcpy(buffer, mine, start);
+        memcpy(buffer + end, mine + end, work->length - end);
+    }
+    if (say(set, work, phase) < 0 || meet(set, work, phase) < 0)
         return set->status;
     node_done(set, phase);
+    if (is_mapped(set, work))
+        work->length = work->count * work->reduce->element;
     return 0;
 }
 
-/* This rank's share, in parts that the scratch memory of a reduction holds. */
-static void reduce_share(const node_set_t *set, const piece_t *piece)
+/* A rank's elements, from this byte of the piece on. */
+static const void *elements_of(const node_set_t *set, const work_t *work, int rank, size_t start)
 {
-    const size_t element = piece->reduce->element;
-    const size_t most = NODE_BYTES / element * element;
-    const size_t end = start_of(set, piece, set->rank + 1);
-    const void *from[set->size];
-    size_t length;
-    for (size_t at = start_of(set, piece, set->rank); at < end; at += length) {
-        length = end - at < most ? end - at : most;
-        for (int rank = 0; rank < set->size; rank++)
-            from[rank] = (rank == set->rank ? piece->mine : buffer_of(set, rank, piece->number)) + at;
-        node_combine(piece->reduce, from, set->size, length / element, buffer_of(set, set->rank, piece->number) + at,
-                     piece->root < 0 ? NODE_ORDER_ALL : NODE_ORDER_ROOT);
+    if (rank == set->rank)
+        return work->mine + work->at + start;
+    if (work->lines[rank].from != PLACE_BUFFER)
+        return rt_node.parts + work->lines[rank].from + work->at + start;
+    return buffer_of(set, rank, work->number) + start;
+}
+
+/* To each result in node memory. */
+static void spread(const node_set_t *set, const work_t *work, const void *reduced, size_t start, size_t length)
+{
+    for (int i = 1; i <= set->size; i++) {
+        const uint64_t to = work->lines[(set->rank + i) % set->size].to;
+        if (to != PLACE_BUFFER && to != PLACE_NOWHERE)
+            memcpy(rt_node.parts + to + work->at + start, reduced, length);
     }
 }
 
-static int take(node_set_t *set, const piece_t *piece, uint64_t bytes)
+/* This rank's share, in parts that the scratch memory of a reduction holds: so that they are in the processor's cache. */
+static void reduce_share(const node_set_t *set, const work_t *work)
+{
+    static _Alignas(64) unsigned char apart[NODE_BYTES]; /* R1: one thread at a time, and nobody waits meanwhile */
+    const size_t element = work->reduce->element;
+    const size_t most = NODE_BYTES / element * element;
+    const size_t end = start_of(set, work, set->rank + 1);
+    const void *from[set->size];
+    size_t length;
+    for (size_t start = start_of(set, work, set->rank); start < end; start += length) {
+        unsigned char *to = work->buffered ? buffer_of(set, set->rank, work->number) + start : apart;
+        length = end - start < most ? end - start : most;
+        for (int rank = 0; rank < set->size; rank++)
+            from[rank] = elements_of(set, work, rank, start);
+        node_combine(work->reduce, from, set->size, length / element, to, work->order);
+        spread(set, work, to, start, length);
+    }
+}
+
+/* What this rank gets of a share, which is in the buffer of the rank that has reduced it. */
+static void take_share(const node_set_t *set, const work_t *work, int rank)
+{
+    size_t start = work->at + start_of(set, work, rank);
+    size_t end = work->at + start_of(set, work, rank + 1);
+    start = start < work->first ? work->first : start;
+    end = end > work->end ? work->end : end;
+    if (start < end)
+        memcpy(work->result + (start - work->first), buffer_of(set, rank, work->number) + (start - work->at),
+               end - start);
+}
+
+static int take(node_set_t *set, work_t *work)
 {
     const uint64_t phase = node_begin(set);
-    reduce_share(set, piece);
-    if (say(set, phase, bytes) < 0)
+    reduce_share(set, work);
+    if (say(set, work, phase) < 0)
         return set->status;
-    if (piece->root >= 0 && piece->root != set->rank) {
+    if (work->line.from == PLACE_BUFFER && work->line.to == PLACE_NOWHERE) {
         node_done(set, phase);
         return 0;
     }
-    if (meet(set, phase, bytes) < 0)
+    if (meet(set, work, phase) < 0)
         return set->status;
-    for (int i = 0; i < set->size; i++) {
-        const int rank = (set->rank + i) % set->size;
-        const size_t start = start_of(set, piece, rank);
-        const size_t end = start_of(set, piece, rank + 1);
-        memcpy(piece->result + start, buffer_of(set, rank, piece->number) + start, end - start);
-    }
+    for (int i = 0; i < set->size && work->line.to == PLACE_BUFFER; i++)
+        take_share(set, work, (set->rank + i) % set->size);
     node_done(set, phase);
     return 0;
 }
 
-static int reduce_pieces(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce,
-                         int root)
+static int reduce_pieces(node_set_t *set, work_t *work)
 {
+    piece_line_t lines[set->size];
+    const size_t element = work->reduce->element;
+    const size_t most = NODE_PIECE / element * element;
+    const size_t bytes = work->count * element;
     node_is(set, NODE_PIECES, 0);
-    const size_t most = NODE_PIECE / reduce->element;
-    const uint64_t bytes = count * reduce->element;
     if (set->status < 0)
         return node_failed(set);
-    for (size_t at = 0; at < count; at += most) {
-        const piece_t piece = {.reduce = reduce,
-                               .mine = (const unsigned char *)mine + at * reduce->element,
-                               .result = (unsigned char *)result + at * reduce->element,
-                               .count = count - at < most ? count - at : most,
-                               .number = set->pieces++,
-                               .root = root};
-        if (give(set, &piece, bytes) < 0 || take(set, &piece, bytes) < 0)
+    work->line.bytes = bytes;
+    work->line.from = place_of(work->mine, bytes);
+    lines[set->rank] = work->line;
+    work->lines = lines;
+    for (work->at = 0; work->at < bytes; work->at += work->length) {
+        work->length = bytes - work->at < most ? bytes - work->at : most;
+        work->number = set->pieces++;
+        if (give(set, work) < 0 || take(set, work) < 0)
             return set->status;
     }
     return 0;
@@ -169,11 +249,30 @@ static int reduce_pieces(node_set_t *set, const void *mine, void *result, size_t
 
 int node_allreduce_pieces(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce)
 {
-    return reduce_pieces(set, mine, result, count, reduce, -1);
+    const size_t bytes = count * reduce->element;
+    work_t work = {
+        .reduce = reduce, .order = NODE_ORDER_ALL, .mine = mine, .result = result, .count = count, .end = bytes};
+    work.line.to = place_of(result, bytes);
+    return reduce_pieces(set, &work);
 }
 
 int node_reduce_pieces(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce,
                        int root)
 {
-    return reduce_pieces(set, mine, result, count, reduce, root);
+    const size_t bytes = count * reduce->element;
+    const int is_root = set->rank == root;
+    work_t work = {.reduce = reduce, .order = NODE_ORDER_ROOT, .mine = mine, .result = result, .count = count};
+    work.end = is_root ? bytes : 0;
+    work.line.to = is_root ? place_of(result, bytes) : PLACE_NOWHERE;
+    return reduce_pieces(set, &work);
+}
+
+int node_reduce_scatter_pieces(node_set_t *set, const void *mine, void *result, size_t count,
+                               const grp_reduce_t *reduce, size_t first, size_t end)
+{
+    work_t work = {.reduce = reduce, .order = NODE_ORDER_ROOT, .mine = mine, .result = result, .count = count};
+    work.first = first * reduce->element;
+    work.end = end * reduce->element;
+    work.line.to = first == end ? PLACE_NOWHERE : PLACE_BUFFER;
+    return reduce_pieces(set, &work);
 }
