@@ -20,6 +20,7 @@
 
 #include <stdatomic.h>
 
+#include "grp/choose.h"
 #include "grp/grp.h"
 #include "rt/node.h"
 
@@ -44,8 +45,9 @@ typedef struct node_line {
 typedef struct node_slot {
     _Atomic uint64_t done;   /* phases; N1 */
     _Atomic uint64_t left;   /* first phase of the last set that the rank has left; N3 */
+    _Atomic uint64_t took;   /* the last large allreduce: node_large.c */
     _Atomic uint32_t broken; /* the set has failed at this rank */
-    unsigned char apart[64 - 20];
+    unsigned char apart[64 - 28];
     _Atomic uint32_t asleep; /* 1 + rank in the set whose slot it waits for; 0: awake */
     unsigned char further[64 - 4];
     node_line_t lines[NODE_LINES];
@@ -74,6 +76,8 @@ typedef struct node_set {
     grp_t *grp;
     int pieces_state;     /* node_pieces.c */
     uint64_t pieces;      /* so far */
+    choose_t choose;      /* of rank 0 of two: node_large.c */
+    uint64_t took;        /* what was seen of the other one's time */
     node_slot_t *slots[]; /* by rank; then the table of ranks */
 } node_set_t;
 
@@ -119,6 +123,10 @@ int node_allreduce_of(node_set_t *set, node_kind_t kind, const void *mine, void 
 /* Reductions of any number of bytes through node memory (node_pieces.c). Whether there is memory for them: 1 or 0, the same at
  * all members, which decide at the first one; negative: a failure. */
 int node_pieces_ready(node_set_t *set);
+/* Whether these bytes lie in node memory. */
+int node_is_mapped(const void *at, size_t length);
+/* One of several ways; memory of pieces is there. */
+int node_allreduce_large(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce);
 int node_allreduce_pieces(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce);
 int node_reduce_pieces(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce,
                        int root);

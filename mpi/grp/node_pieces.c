@@ -69,6 +69,11 @@ static uint64_t place_of(const void *at, size_t length)
     return offset < most && length <= most - offset ? offset : PLACE_BUFFER;
 }
 
+int node_is_mapped(const void *at, size_t length)
+{
+    return place_of(at, length) != PLACE_BUFFER;
+}
+
 static void highest(const grp_reduce_t *reduce, const void *in, void *inout, size_t count)
 {
     (void)reduce, (void)count;
@@ -125,7 +130,7 @@ static int say(node_set_t *set, const work_t *work, uint64_t phase)
 }
 
 /* Whether no rank needs a buffer; notes whether one needs it for the result. */
-static int is_mapped(const node_set_t *set, work_t *work)
+static int needs_no_buffer(const node_set_t *set, work_t *work)
 {
     int mapped = 1;
     work->buffered = 0;
@@ -151,7 +156,7 @@ static int give(node_set_t *set, work_t *work)
     if (say(set, work, phase) < 0 || meet(set, work, phase) < 0)
         return set->status;
     node_done(set, phase);
-    if (is_mapped(set, work))
+    if (needs_no_buffer(set, work))
         work->length = work->count * work->reduce->element;
     return 0;
 }

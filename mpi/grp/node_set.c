@@ -91,6 +91,7 @@ static int is_near(const grp_t *grp)
 
 static node_set_t *make(grp_t *grp, unsigned slot, uint64_t last)
 {
+    char way[16] = "";
     const int size = grp_size(grp);
     node_set_t *set = calloc(1, sizeof(*set) + (size_t)size * (sizeof(set->slots[0]) + sizeof(int)));
     if (set == NULL)
@@ -107,6 +108,8 @@ static node_set_t *make(grp_t *grp, unsigned slot, uint64_t last)
     set->rank = grp_rank(grp);
     set->first = last + 1;
     set->phase = set->known = last;
+    (void)vbn_setting(rt.context, "mpi.large_allreduce", way, sizeof(way), NULL);
+    choose_open(&set->choose, way);
     return set;
 }
 
@@ -154,6 +157,7 @@ static int find_slots(grp_t *grp, node_set_t **set_p)
     missing.used = set == NULL || rt_node_commit(set->slots[set->rank], sizeof(node_slot_t)) != 0;
     status = agree_all(grp, &missing);
     if (status == 0 && missing.used == 0) {
+        atomic_store_explicit(&set->slots[set->rank]->took, 0, memory_order_relaxed);
         *set_p = set;
         return 0;
     }

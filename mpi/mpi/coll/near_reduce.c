@@ -59,7 +59,7 @@ int coll_near_Allreduce(const void *sendbuf, void *recvbuf, MPI_Count count, MPI
         return rc;
     if (!near_is_one_node(&near))
         return coll_result(node_levels_allreduce(near.all, mine, recvbuf, n, &reduce));
-    return coll_result((node_reduce_fits(near.here, n, &reduce) ? node_allreduce : node_allreduce_pieces)(
+    return coll_result((node_reduce_fits(near.here, n, &reduce) ? node_allreduce : node_allreduce_large)(
         near.here->node, mine, recvbuf, n, &reduce));
 }
 

@@ -194,6 +194,15 @@ def settings(build):
     return expect(status != 0 and "did you mean VBN_MPI_KEEPER?" in err, status, out, err)
 
 
+def ways_of_allreduce(build):
+    """Two ranks with much data: each way of mpi.large_allreduce gives the same bits as the form that does not block."""
+    for way in ("pieces", "messages"):
+        status, out, err = launch(build, "-n", 2, build / "tests/reduces_mapped", environment={"VBN_MPI_LARGE_ALLREDUCE": way})
+        if (status, out, err) != (0, "", ""):
+            return [f"{way}: status {status}", out, err]
+    return []
+
+
 def no_lasting_files(build):
     """What others make there meanwhile they do not make during each of several jobs."""
     for _ in range(10):
@@ -251,7 +260,7 @@ def many_windows(build):
 
 
 OWN = (terminated, options, labels, whole_lines, standard_input, bad_options, wrong_launcher, singleton, fatal, examples, bench,
-       ends_quietly, hydra, no_lasting_files, settings, scarce_addresses, refused_memory)
+       ends_quietly, hydra, no_lasting_files, settings, ways_of_allreduce, scarce_addresses, refused_memory)
 
 # The first word of a test's name, and the tests.
 GROUPS = (("mpiexec", leftovers.TESTS), ("mpiexec", OWN), ("lines", lines.TESTS), ("ends", ends.TESTS), ("asked", asked.TESTS),
