@@ -182,8 +182,8 @@ class HdfsByCoreTest(HdfsCase):
             self.kill("datanode2")
         said = self.new_text(log, length)
         self.assertIn(f"serves blocks of /127.0.0.1:{port} by ", said)
-        self.assertIn("clients of other hosts do not reach this DataNode by the core: it listens on all addresses, and the one "
-                      "that the NameNode sees is 127.0.0.1; set verbena.core.tl.tcp.interface", said)
+        self.assertIn("clients of other hosts do not reach this DataNode by the core: the DataNode listens on all addresses, and "
+                      "the one that the NameNode sees is 127.0.0.1; set verbena.core.tl.tcp.interface", said)
 
     @LONG
     def test_a_greeting_port_that_is_taken_is_said_and_blocks_go_by_tcp_until_it_is_free(self):
