@@ -11,6 +11,7 @@
 #define ASK_MS 1000 /* of a wait before its first question; each further one takes twice as long as the one before it */
 #define ASK_MOST_MS 8000 /* between two questions */
 #define GONE 64          /* sets that have ended, about which others may still ask */
+#define CALL 0x80000000u /* W6: of a birth that is a hash of the ranks */
 
 typedef enum kind { ASKS, HAS_ENDED } kind_t;
 
@@ -63,19 +64,52 @@ void watch_set(grp_t *grp, uint32_t birth)
     watch.sets = grp;
 }
 
-void watch_forget(grp_t *grp)
+static void strike_off(grp_t *grp)
 {
     grp_t **at = &watch.sets;
-    if (!grp->watched)
-        return;
     while (*at != grp)
         at = &(*at)->next;
     *at = grp->next;
     grp->watched = 0;
-    if (grp->birth == 0)
-        return;
+}
+
+static void note_end(const grp_t *grp)
+{
     watch.gone[watch.gone_count % GONE].base = grp->base;
     watch.gone[watch.gone_count++ % GONE].birth = grp->birth;
+}
+
+void watch_forget(grp_t *grp)
+{
+    if (!grp->watched)
+        return;
+    strike_off(grp);
+    if (grp->birth != 0)
+        note_end(grp);
+}
+
+/* FNV-1a of the ranks. */
+static uint32_t hash_of(const rt_group_t *ranks)
+{
+    uint32_t hash = 2166136261u;
+    for (int i = 0; i < ranks->size; i++)
+        hash = (hash ^ (uint32_t)rt_group_world(ranks, i)) * 16777619u;
+    return hash;
+}
+
+void watch_call(grp_t *grp)
+{
+    grp->call.number = 1;
+    grp->call.inside = 1;
+    watch_set(grp, hash_of(grp->ranks) | CALL);
+}
+
+void watch_call_end(grp_t *grp, int failed)
+{
+    grp->call.inside = 0;
+    strike_off(grp);
+    if (failed)
+        note_end(grp);
 }
 
 void watch_unmade(void)
@@ -162,6 +196,8 @@ static state_t state_of(const question_t *question, const grp_call_t **call_p)
     const grp_t *set = find_set(base_of(question->tag), question->birth);
     const sched_t *sched = watch.scheds;
     *call_p = NULL;
+    if ((question->birth & CALL) != 0)
+        return is_gone(question->tag, question->birth) ? ENDED : UNKNOWN;
     if (set == NULL)
         return watch.unmade || is_gone(base_of(question->tag), question->birth) ? ENDED : UNKNOWN;
     if (is_blocking(question->tag)) {
@@ -212,6 +248,14 @@ __attribute__((noreturn)) static void end_of_loss(int other, const question_t *a
     end_job(answer->name, text, "find out why the lost rank has ended");
 }
 
+/* W6, of a rank that knows of no loss itself */
+__attribute__((noreturn)) static void end_of_call(int other, const question_t *answer)
+{
+    char text[128];
+    snprintf(text, sizeof(text), "rank %d of the job has failed in it, and rank %d waits for it", other, rt.rank);
+    end_job(answer->name, text, "find out why that rank has failed");
+}
+
 /* W3 */
 __attribute__((noreturn)) static void end_of_wait(int other, const question_t *answer)
 {
@@ -219,6 +263,8 @@ __attribute__((noreturn)) static void end_of_wait(int other, const question_t *a
     char text[256];
     if (answer->lost > 0)
         end_of_loss(other, answer);
+    if ((answer->birth & CALL) != 0)
+        end_of_call(other, answer);
     if (answer->knows)
         snprintf(theirs, sizeof(theirs), " with blocks of %llu bytes", (unsigned long long)answer->their_bytes);
     snprintf(text, sizeof(text), "rank %d of the job has ended it%s, and rank %d, with blocks of %llu, waits for %s",
@@ -330,7 +376,7 @@ static const grp_t *set_of(const watch_wait_t *wait)
 static void hear_end(int rank, const question_t *answer)
 {
     const grp_call_t *call;
-    if (state_of(answer, &call) != WITHIN)
+    if ((answer->birth & CALL) == 0 && state_of(answer, &call) != WITHIN)
         return;
     for (const sched_t *sched = watch.scheds; sched != NULL; sched = sched->next)
         if (name_of(sched) == answer->tag && sched->grp->birth == answer->birth && !sched->complete &&

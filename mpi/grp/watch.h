@@ -15,6 +15,9 @@
  *    So nothing here depends on how long anybody takes.
  * W5 A rank that has failed to make a set does not know it by name. Asked for a set that it does not know, it says that it has
  *    ended it. A rank that knows of a lost one adds that, so the text names the lost rank.
+ * W6 A set that lives for one call (G4 of grp.h) is named by its base and its ranks, so the next call of the same ranks has the
+ *    same name. Numbers say nothing about it. A rank that has failed in it says that it has ended it: the calls after it need
+ *    whoever was lost, too.
  */
 #ifndef VERBENA_WATCH_H
 #define VERBENA_WATCH_H
@@ -30,6 +33,10 @@ void watch_close(void);
 void watch_set(grp_t *grp, uint32_t birth);
 /* The set ends; nothing happens if it was not watched. */
 void watch_forget(grp_t *grp);
+
+/* W6: around the call; grp->call.name is set. failed: in its collectives. */
+void watch_call(grp_t *grp);
+void watch_call_end(grp_t *grp, int failed);
 
 /* A set of ranks could not be made here: others may have it, and wait for this rank in it (W5). */
 void watch_unmade(void);

@@ -126,6 +126,14 @@ int comm_create(const mpi_comm_t *parent, grp_t *grp, rt_group_t *ranks, MPI_Com
     return comm_create_over(parent, &bridge, ranks, ranks, comm_p);
 }
 
+int comm_create_once(const mpi_comm_t *parent, grp_t *grp, rt_group_t *ranks, MPI_Comm *comm_p)
+{
+    watch_call(grp);
+    const int rc = comm_create(parent, grp, ranks, comm_p);
+    watch_call_end(grp, rc != MPI_SUCCESS && rc != MPI_ERR_NO_MEM);
+    return rc;
+}
+
 static void inherit(mpi_comm_t *comm, const mpi_comm_t *parent)
 {
     comm->obj.handler = parent->obj.handler;

@@ -89,6 +89,8 @@ typedef struct comm_bridge {
 /* An intracommunicator of these ranks, which the call takes over also when it fails; its error handler and session are those
  * of parent. Collective over grp. */
 int comm_create(const mpi_comm_t *parent, grp_t *grp, rt_group_t *ranks, MPI_Comm *comm_p);
+/* The same over a set that lives for this call; grp->call.name is the call's name. */
+int comm_create_once(const mpi_comm_t *parent, grp_t *grp, rt_group_t *ranks, MPI_Comm *comm_p);
 /* The same, collective over both sides of the bridge; peers, taken over too: the remote group, or ranks again. */
 int comm_create_over(const mpi_comm_t *parent, const comm_bridge_t *bridge, rt_group_t *ranks, rt_group_t *peers,
                      MPI_Comm *comm_p);

@@ -58,9 +58,12 @@ int mpi_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *new
     const int rc = members(group, parent, &ranks);
     if (rc != MPI_SUCCESS)
         return rc;
-    grp_t grp = {.ranks = ranks, .base = comm_tag(parent, COMM_TAG_CREATE, (uint32_t)tag), .one_tag = 1};
+    grp_t grp = {.ranks = ranks,
+                 .base = comm_tag(parent, COMM_TAG_CREATE, (uint32_t)tag),
+                 .one_tag = 1,
+                 .call.name = "MPI_Comm_create_group"};
     if (ranks->rank >= 0)
-        return comm_create(parent, &grp, ranks, newcomm);
+        return comm_create_once(parent, &grp, ranks, newcomm);
     rt_group_release(ranks);
     *newcomm = MPI_COMM_NULL;
     return MPI_SUCCESS;

@@ -88,12 +88,13 @@ int mpi_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info 
         return MPI_SUCCESS;
     }
     grp_t grp = messages(ranks, &wishes);
+    grp.call.name = "MPI_Comm_create_from_group";
     const mpi_comm_t parent = parent_of(&wishes, group);
     if ((rc = await(ranks)) != MPI_SUCCESS) {
         rt_group_release(ranks);
         return rc;
     }
-    rc = comm_create(&parent, &grp, ranks, newcomm);
+    rc = comm_create_once(&parent, &grp, ranks, newcomm);
     return rc != MPI_SUCCESS ? rc : give(&wishes, *newcomm);
 }
 

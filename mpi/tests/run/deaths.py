@@ -65,11 +65,11 @@ def unseen(build, call, layout, program="dies"):
     return expect(not missing, f"within {LIMIT} s no end at:", *sorted(missing), "there was:", *lines, err)
 
 
-def ends_unseen(build, call, layout):
+def ends_unseen(build, call, layout, way="unseen"):
     """The same in what makes sets of ranks by several collectives, of which ranks may see different ones fail: each of the others
     ends the call with an error, or a rank that waits for one that has done so ends the job, and names the lost one."""
     missing = {f"rank {rank}: an error\n" for rank in range(RANKS) if rank != 1}
-    with started(build, "-n", RANKS, *LAYOUTS[layout][0], build / "tests/win_dies", "unseen", call, stdout=subprocess.PIPE,
+    with started(build, "-n", RANKS, *LAYOUTS[layout][0], build / "tests/win_dies", way, call, stdout=subprocess.PIPE,
                  stderr=subprocess.PIPE, stdin=subprocess.DEVNULL) as process:
         while missing and (line := process.stdout.readline()):
             missing.discard(line)
@@ -141,7 +141,7 @@ def of_collectives():
 
 def of_windows():
     """Each synchronisation, and what makes windows and communicators: once inside and once unseen, the layouts in turns."""
-    makers = ("free", "dup", "idup", "split", "allocate")
+    makers = ("free", "dup", "idup", "split", "allocate", "group")
     for place, call in enumerate(("fence", "start", "wait", "lock", "flush", *makers)):
         for turn, layout in enumerate(LAYOUTS):
             yield Case(f"death inside {call} of a window{layout}",
@@ -153,8 +153,16 @@ def of_windows():
                        else unseen(build, *a, "win_dies"), not usual)
 
 
+def of_groups():
+    """A rank that has failed to make a communicator of a group may do something else: who waits for it there ends the job."""
+    for layout in LAYOUTS:
+        yield Case(f"death unseen and no further call in MPI_Comm_create_group{layout}",
+                   lambda build, a=("group", layout, "once"): ends_unseen(build, *a))
+
+
 def cases():
     yield from of_sessions()
+    yield from of_groups()
     yield from of_windows()
     for way, status, words in WAYS:
         for layout in LAYOUTS:

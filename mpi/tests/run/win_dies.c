@@ -2,6 +2,7 @@
  * win_dies.c - not a rule: a job of which rank 1 is killed in a synchronisation of windows, or while windows and communicators are
  * made, used and freed, for deaths.py. usage: win_dies WAY CALL
  * WAY: inside, or unseen: mpiexec does not see the end, and each of the others says so when its call has ended with an error.
+ * once: unseen, and a rank whose call has failed makes no further one.
  */
 #include <mpi.h>
 
@@ -14,7 +15,7 @@
 #include "stand_in.h"
 
 static MPI_Win win;
-static MPI_Group one, others;
+static MPI_Group one, others, turned;
 static int rank;
 static int memory[4];
 
@@ -112,6 +113,16 @@ static int duplicate(void)
     return use_made(made, more);
 }
 
+/* Only the ranks of the group call: here all of them, in another order. Nothing but these calls shows that one has failed. */
+static int create_group(void)
+{
+    MPI_Comm more = MPI_COMM_NULL;
+    const int made = MPI_Comm_create_group(MPI_COMM_WORLD, turned, 7, &more);
+    if (made == MPI_SUCCESS)
+        MPI_Comm_free(&more);
+    return made;
+}
+
 static int start_duplicate(void)
 {
     MPI_Comm more = MPI_COMM_NULL;
@@ -136,7 +147,8 @@ static const struct {
              {"wait", wait_for_origin}, {"lock", lock},
              {"flush", flush},          {"free", create_and_free},
              {"idup", start_duplicate}, {"dup", duplicate},
-             {"split", split},          {"allocate", allocate_and_free}};
+             {"split", split},          {"allocate", allocate_and_free},
+             {"group", create_group}};
 
 static void say(void)
 {
@@ -155,7 +167,7 @@ int main(int argc, char **argv)
     int (*call)(void) = NULL;
     if (argc != 3)
         return 2;
-    if (strcmp(argv[1], "unseen") == 0)
+    if (strcmp(argv[1], "inside") != 0)
         stand_in();
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
         call = strcmp(argv[2], calls[i].name) == 0 ? calls[i].call : call;
@@ -167,6 +179,7 @@ int main(int argc, char **argv)
     MPI_Comm_group(MPI_COMM_WORLD, &all);
     MPI_Group_incl(all, 1, &(int){1}, &one);
     MPI_Group_excl(all, 1, &(int){1}, &others);
+    MPI_Group_range_incl(all, 1, (int[1][3]){{size - 1, 0, -1}}, &turned);
     MPI_Win_create(memory, sizeof(memory), 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -179,6 +192,9 @@ int main(int argc, char **argv)
         setitimer(ITIMER_REAL, &soon, NULL);
     }
     for (;;) /* on, after an error too: other ranks may still wait for a message of this one */
-        if (call() != MPI_SUCCESS)
+        if (call() != MPI_SUCCESS) {
             say();
+            while (strcmp(argv[1], "once") == 0)
+                MPI_Iprobe(0, 0, MPI_COMM_SELF, &size, MPI_STATUS_IGNORE);
+        }
 }
