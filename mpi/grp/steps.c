@@ -61,11 +61,21 @@ int grp_bcast(grp_t *grp, void *buffer, size_t length, int root)
     return sched_run(sched);
 }
 
+/* More data than slots hold goes in pieces, of small elements and if there is memory for them: 1 or 0, or a failure. */
+static int near_allreduce_ready(grp_t *grp, int is_few, const grp_reduce_t *reduce)
+{
+    const int near = is_few || (!reduce->foreign && reduce->element <= NODE_INLINE) ? node_ready(grp) : 0;
+    return near > 0 && !is_few ? node_pieces_ready(grp->node) : near;
+}
+
 int grp_allreduce(grp_t *grp, void *inout, size_t count, const grp_reduce_t *reduce)
 {
-    const int near = node_reduce_fits(grp, count, reduce) ? node_ready(grp) : 0;
-    if (near != 0)
-        return near < 0 ? near : node_allreduce(grp->node, inout, inout, count, reduce);
+    const int is_few = node_reduce_fits(grp, count, reduce);
+    const int near = near_allreduce_ready(grp, is_few, reduce);
+    if (near < 0)
+        return near;
+    if (near > 0)
+        return (is_few ? node_allreduce : node_allreduce_large)(grp->node, inout, inout, count, reduce);
     sched_t *sched = sched_open(grp);
     if (sched != NULL)
         steps_allreduce(sched, inout, count, reduce);

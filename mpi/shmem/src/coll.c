@@ -140,9 +140,11 @@ static grp_reduce_t reduction(MPI_Op op, MPI_Datatype type, size_t element, cons
 void shm_group_reduce(grp_t *grp, void *dest, const void *source, size_t count, size_t element, MPI_Op op,
                       MPI_Datatype type, const char *function)
 {
-    const grp_reduce_t reduce = reduction(op, type, element, function);
+    grp_reduce_t reduce = reduction(op, type, element, function);
     if (count == 0)
         return;
+    if (count * element >= OP_WIDE_FROM)
+        reduce.combine = op_wide_find(op, type);
     if (dest != source)
         memmove(dest, source, count * element);
     shm_done(function, grp_allreduce(grp, dest, count, &reduce));
