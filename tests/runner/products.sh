@@ -46,6 +46,14 @@ make_shmem_asan() { # memory and order; the rest takes a minute more, and is in 
 }
 make_java() { build_java "" "-Dverbena.native=$STATE/build/release/libvbnjni.so"; }
 make_valgrind() { try_packages valgrind || say "no valgrind: the counts of instructions are skipped"; }
+
+make_mpi_fortran() { # a compiler, and another library of the standard ABI on which its programs run
+    local mpich=${PYPI_MPIS%% *}
+    try_packages gfortran || cannot "Fortran is not tested: gfortran could not be installed"
+    (ensure_venv "${mpich/==/-}" "$mpich") || say "no MPICH of PyPI: Fortran is not tested on it"
+    echo "export VERBENA_MPICH=$CACHE/${mpich/==/-}"
+}
+
 make_clang() { try_packages clang || cannot "no clang, and none could be installed"; }
 
 make_clang_format() { # without it the check of C's format says that it did not run
