@@ -26,7 +26,7 @@ void shard_flush(shard_t *shard, uint32_t at, uint32_t now)
 
 static bool may_drop(const shard_t *shard, const extent_t *extent, uint32_t now)
 {
-    return (extent->kind == EXTENT_SEALED || extent->kind == EXTENT_LARGE) && atomic_get_relaxed(&extent->pins) == 0 &&
+    return (extent->kind == EXTENT_SEALED || extent_is_single(extent)) && atomic_get_relaxed(&extent->pins) == 0 &&
            ttl_drop_of(shard, extent) <= now;
 }
 

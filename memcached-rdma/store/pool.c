@@ -126,7 +126,7 @@ extent_t *pool_take_from(pool_t *pool, extent_t *from, struct shard *shard, exte
 {
     if (pool->used + grains > pool->limit)
         return NULL;
-    bool high = kind == EXTENT_INDEX;
+    bool high = pool_stays(kind);
     uint32_t rest = from->grains - grains;
     list_remove(&from->link);
     extent_t *other = rest == 0 ? NULL : new_record(pool, from->grain + (high ? rest : grains), high ? grains : rest);
@@ -287,7 +287,7 @@ static extent_t *best_fit(pool_t *pool, uint32_t grains)
     return best;
 }
 
-/* Where an index is out of everybody's way: near the end of a memory that has little of it. */
+/* Where an index or a pinned item is out of everybody's way: near the end of a memory that has little of it. */
 static extent_t *highest(pool_t *pool, uint32_t grains)
 {
     extent_t *best = NULL;
@@ -311,7 +311,7 @@ extent_t *pool_take(pool_t *pool, struct shard *shard, extent_kind_t kind, uint3
     extent_t *from, *taken = NULL;
     pthread_mutex_lock(&pool->lock);
     do {
-        from = kind == EXTENT_INDEX ? highest(pool, grains) : best_fit(pool, grains);
+        from = pool_stays(kind) ? highest(pool, grains) : best_fit(pool, grains);
         if (from != NULL)
             taken = pool_take_from(pool, from, shard, kind, grains);
     } while (from == NULL && grow(pool));

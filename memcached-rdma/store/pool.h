@@ -4,9 +4,9 @@
  *   memory:  | generation words, one per grain | grain | grain | ...          position: memory number << shift | offset
  *            '---------- extents: neighbouring grains of one kind ----------'
  *
- * An extent is free, a segment (open: small items are appended; sealed: full), one large item, part of an index, or a shard's
- * spare segment (S1). The generation words stand in front of everything else, never among data that clients write, and those of
- * an extent change before its grains are used again (I3).
+ * An extent is free, a segment (open: small items are appended; sealed: full), one large or pinned item, part of an index, or a
+ * shard's spare segment (S1). The generation words stand in front of everything else, never among data that clients write, and
+ * those of an extent change before its grains are used again (I3).
  * Age: sealed segments and large items of all shards are in one list, the oldest first (window.h chooses from it).
  * Threading: `lock` protects the pool and is a leaf: shards' locks are taken before it, nothing after it. An extent that a
  * shard owns (`shard`) changes its kind under that shard's lock and the pool's, so that either is enough to read it; its counts
@@ -36,6 +36,8 @@ typedef enum extent_kind {
     EXTENT_SEALED,
     EXTENT_DRAFT, /* a large item that is not visible yet */
     EXTENT_LARGE,
+    EXTENT_PIN_DRAFT, /* a pinned item that is not visible yet */
+    EXTENT_PINNED,    /* one pinned item, of any size: never evicted (pin.c) */
     EXTENT_INDEX
 } extent_kind_t;
 
@@ -111,6 +113,12 @@ bool pool_is_over(pool_t *pool, uint32_t grains);
 
 /* Takes free grains; NULL: there are none side by side, or the limit is reached. */
 extent_t *pool_take(pool_t *pool, struct shard *shard, extent_kind_t kind, uint32_t grains);
+/* What stays for long is at the ends of memories, so that it does not cut up the space: index and pinned items. */
+static inline bool pool_stays(extent_kind_t kind)
+{
+    return kind == EXTENT_INDEX || kind == EXTENT_PIN_DRAFT;
+}
+
 /* Back to the free ones, with the next generations. Nothing in it may be live or pinned. */
 void pool_release(pool_t *pool, extent_t *extent);
 /* Makes an empty segment its shard's spare, with the next generations. */
@@ -124,12 +132,28 @@ const char *pool_check(pool_t *pool);
 
 /* A held extent is free from now on; returns the free extent that it is part of. */
 extent_t *pool_free_held(pool_t *pool, extent_t *extent);
-/* Takes `grains` of a free extent, of index from its end; NULL: the limit is reached. */
+/* Takes `grains` of a free extent, of what stays from its end; NULL: the limit is reached. */
 extent_t *pool_take_from(pool_t *pool, extent_t *from, struct shard *shard, extent_kind_t kind, uint32_t grains);
 /* A free extent is held from now on. */
 void pool_hold(pool_t *pool, extent_t *extent);
 /* The oldest becomes the youngest. */
 void pool_renew(pool_t *pool, extent_t *extent);
+
+/* It holds one item, which is visible or was. */
+static inline bool extent_is_single(const extent_t *extent)
+{
+    return extent->kind == EXTENT_LARGE || extent->kind == EXTENT_PINNED;
+}
+
+static inline bool extent_is_draft(const extent_t *extent)
+{
+    return extent->kind == EXTENT_DRAFT || extent->kind == EXTENT_PIN_DRAFT;
+}
+
+static inline bool extent_is_pinned(const extent_t *extent)
+{
+    return extent->kind == EXTENT_PINNED || extent->kind == EXTENT_PIN_DRAFT;
+}
 
 static inline pool_memory_t *pool_memory_of(const pool_t *pool, uint32_t grain)
 {

@@ -30,7 +30,7 @@ static found_t vivify(shard_t *shard, uint64_t hash, store_key_t key, const stor
 {
     found_t found = {0};
     extent_t *extent;
-    item_t *item = shard_space(shard, key.length, 0, how->vivify_expiry, &extent);
+    item_t *item = shard_space(shard, key.length, 0, how->vivify_expiry, false, &extent);
     if (item == NULL)
         return found;
     memcpy(item->data, key.bytes, key.length);
@@ -158,7 +158,7 @@ bool store_hold(const store_pin_t *pin)
 {
     extent_t *extent = pin->extent;
     pthread_mutex_lock(&pin->shard->lock);
-    bool holds = extent->kind == EXTENT_LARGE;
+    bool holds = extent_is_single(extent);
     if (holds && !extent->held) {
         extent->held = true;
         (void)atomic_fetch_add_explicit(&pin->shard->store->held, (uint64_t)extent->grains << GRAIN_SHIFT,

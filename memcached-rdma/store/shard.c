@@ -110,6 +110,8 @@ void shard_leave(shard_t *shard, extent_t *extent)
 
 void shard_release(shard_t *shard, extent_t *extent)
 {
+    if (extent_is_pinned(extent))
+        pin_free(shard->store, (uint64_t)extent->grains << GRAIN_SHIFT);
     shard_leave(shard, extent);
     pool_release(shard->pool, extent);
 }
@@ -185,7 +187,7 @@ void shard_pin(extent_t *extent)
 static void release_if_dead(shard_t *shard, extent_t *extent)
 {
     if (extent->items == 0 && atomic_get_relaxed(&extent->pins) == 0 &&
-        (extent->kind == EXTENT_SEALED || extent->kind == EXTENT_DRAFT || extent->kind == EXTENT_LARGE))
+        (extent->kind == EXTENT_SEALED || extent_is_draft(extent) || extent_is_single(extent)))
         shard_release(shard, extent);
 }
 
@@ -219,6 +221,7 @@ static void count_live(shard_t *shard, extent_t *extent, size_t bytes, bool more
     extent->items += more ? 1 : UINT32_MAX;
     shard->bytes += more ? bytes : 0 - bytes;
     shard->items += more ? 1 : UINT64_MAX;
+    shard->pinned += !extent_is_pinned(extent) ? 0 : more ? 1 : UINT64_MAX;
     ttl->bytes += more ? bytes : 0 - bytes;
     ttl->items += more ? 1 : UINT64_MAX;
     shard->sizes[size < STORE_SIZES ? size : STORE_SIZES - 1] += more ? 1 : UINT32_MAX;
@@ -242,8 +245,8 @@ void shard_begin_link(shard_t *shard, item_t *item, extent_t *extent)
 
 void shard_end_link(shard_t *shard, item_t *item, extent_t *extent, bool linked)
 {
-    if (linked && extent->kind == EXTENT_DRAFT) {
-        pool_set_kind(shard->pool, extent, EXTENT_LARGE);
+    if (linked && extent_is_draft(extent)) {
+        pool_set_kind(shard->pool, extent, extent_is_pinned(extent) ? EXTENT_PINNED : EXTENT_LARGE);
         ttl_expect(shard, extent);
     }
     if (!linked)
@@ -300,6 +303,7 @@ store_hit_t shard_describe(const found_t *found, uint32_t now)
                          .now = now,
                          .size = item_size(item),
                          .ttl = found->extent->ttl,
+                         .pinned = extent_is_pinned(found->extent),
                          .fetched = (heat & HEAT_FETCHED) != 0,
                          .won_before = (heat & HEAT_WON) != 0,
                          .stale = (item->marks & ITEM_STALE) != 0,

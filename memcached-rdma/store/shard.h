@@ -3,6 +3,7 @@
  * declared here is for the store's own files; all of it needs the shard's lock.
  *
  *   ttl.c    TTL buckets: when items and extents have expired
+ *   pin.c    pinned items: their share of the memory
  *   shard.c  extents and items: where they lie, making items visible and removing them
  *   empty.c  emptying an extent: items that are kept move, the others go
  *   drop.c   flush, and the pass over extents in which everything has expired
@@ -47,6 +48,7 @@ typedef struct shard {
     uint32_t flush_time; /* items created until this second are flushed */
     uint32_t flush_next; /* a flush that comes at this second; 0: none */
     uint64_t items, bytes;
+    uint64_t pinned; /* items */
     store_counters_t counters;
     store_ttl_stats_t ttl[STORE_TTL_BUCKETS]; /* `segments` counts grains, `age` stays 0 */
     uint32_t sizes[STORE_SIZES];              /* live items by the bytes that they take */
@@ -69,6 +71,8 @@ struct store {
     void *page_handle;
     store_source_t page_source;
     _Atomic uint64_t held; /* bytes of large items whose pins outlive a turn */
+    unsigned pinned_percent;
+    _Atomic uint64_t pinned; /* bytes of the extents of pinned items and their drafts */
 };
 
 /* The second of the store's clock. */
@@ -108,6 +112,19 @@ uint32_t ttl_drop_of(const shard_t *shard, const extent_t *extent);
 void ttl_expect(shard_t *shard, const extent_t *extent);
 /* The extent lives as long as this item. */
 void ttl_raise(extent_t *extent, const item_t *item);
+
+/* -------------------------------------------------------------------------------------------- pin.c */
+
+/* Bytes that pinned items may take. */
+uint64_t pin_limit(store_t *store);
+/* Counts so many bytes more to the pinned items' share. False: it is used up, and nothing is counted. */
+bool pin_reserve(store_t *store, uint64_t bytes);
+/* Counts them no more. */
+void pin_free(store_t *store, uint64_t bytes);
+/* The item of the extent is like any other from now on. */
+void pin_release(shard_t *shard, extent_t *extent);
+/* Why shard_space has found none. */
+store_status_t pin_refusal(store_t *store, bool pinned, size_t bytes);
 
 /* ------------------------------------------------------------------------------------------ shard.c */
 
@@ -190,8 +207,9 @@ bool shard_obey_limit(shard_t *shard);
 
 /* ------------------------------------------------------------------------------------------ space.c */
 
-/* Space for an item, as shard_lay leaves it. May reclaim. */
-item_t *shard_space(shard_t *shard, size_t key_bytes, size_t value_bytes, uint32_t expiry, extent_t **extent_p);
+/* Space for an item, as shard_lay leaves it; pinned: of its own, within the share of pinned items. May reclaim. */
+item_t *shard_space(shard_t *shard, size_t key_bytes, size_t value_bytes, uint32_t expiry, bool pinned,
+                    extent_t **extent_p);
 /* Makes a finished item visible, in the place of `slot` if there is one. May reclaim otherwise. */
 store_status_t shard_link(shard_t *shard, uint64_t hash, item_t *item, extent_t *extent, index_slot_t *slot);
 /* Puts a copy of a live item in its place: other marks, CAS id or expiry. The item found is dead afterwards. False: no

@@ -57,17 +57,32 @@ bool store_is_large(const store_t *store, size_t key_bytes, size_t value_bytes)
     return item_bytes(key_bytes, value_bytes) > store->pool.large_bytes;
 }
 
-item_t *shard_space(shard_t *shard, size_t key_bytes, size_t value_bytes, uint32_t expiry, extent_t **extent_p)
+/* An extent for a pinned item alone. */
+static extent_t *take_pinned(shard_t *shard, uint32_t grains)
+{
+    uint64_t bytes = (uint64_t)grains << GRAIN_SHIFT;
+    if (!pin_reserve(shard->store, bytes))
+        return NULL;
+    extent_t *extent = take(shard, EXTENT_PIN_DRAFT, grains);
+    if (extent == NULL)
+        pin_free(shard->store, bytes);
+    return extent;
+}
+
+item_t *shard_space(shard_t *shard, size_t key_bytes, size_t value_bytes, uint32_t expiry, bool pinned,
+                    extent_t **extent_p)
 {
     size_t bytes = item_bytes(key_bytes, value_bytes);
     unsigned ttl = ttl_bucket(expiry, shard_now(shard->store));
     bool large = store_is_large(shard->store, key_bytes, value_bytes);
-    extent_t *extent = large ? take(shard, EXTENT_DRAFT, pool_grains(bytes)) : segment_for(shard, bytes, ttl);
+    extent_t *extent = pinned  ? take_pinned(shard, pool_grains(bytes))
+                       : large ? take(shard, EXTENT_DRAFT, pool_grains(bytes))
+                               : segment_for(shard, bytes, ttl);
     if (extent == NULL) {
         shard->ttl[ttl].outofmemory++;
         return NULL;
     }
-    if (large)
+    if (pinned || large)
         shard_join(shard, extent, ttl);
     *extent_p = extent;
     return shard_lay(extent, key_bytes, value_bytes, expiry);
@@ -100,7 +115,7 @@ bool shard_rewrite(shard_t *shard, uint64_t hash, found_t *found, uint8_t marks,
     extent_t *old_extent = found->extent;
     extent_t *extent;
     shard_pin(old_extent); /* S3 */
-    item_t *item = shard_space(shard, old->key_bytes, old->value_bytes, expiry, &extent);
+    item_t *item = shard_space(shard, old->key_bytes, old->value_bytes, expiry, extent_is_pinned(old_extent), &extent);
     if (item != NULL) {
         memcpy(item->data, old->data, (size_t)old->key_bytes + old->value_bytes);
         item->marks = marks;
@@ -122,11 +137,11 @@ void shard_touch(shard_t *shard, uint64_t hash, found_t *found, uint32_t expiry)
 {
     extent_t *extent = found->extent;
     bool outlives = (expiry == 0 ? UINT32_MAX : expiry) > extent->drop;
-    if (outlives && extent->kind != EXTENT_LARGE &&
+    if (outlives && !extent_is_single(extent) &&
         shard_rewrite(shard, hash, found, found->item->marks, found->item->cas, expiry))
         return;
     atomic_set_relaxed(&found->item->expiry, expiry);
-    if (extent->kind == EXTENT_LARGE) {
+    if (extent_is_single(extent)) {
         extent->drop = 0; /* its only item decides */
         shard_join(shard, extent, ttl_bucket(expiry, shard_now(shard->store)));
     }

@@ -41,6 +41,7 @@ store_status_t store_open(const store_config_t *config, store_t **store_p)
     store->evicted = config->evicted;
     store->evicted_arg = config->evicted_arg;
     store->item_max = config->item_max;
+    store->pinned_percent = config->pinned_percent;
     store->evict = config->evict;
     store->seed = os_random_u64();
     store->crc_seed = (uint32_t)os_random_u64();
@@ -141,7 +142,7 @@ static uint32_t age_of(const shard_t *shard, unsigned ttl, uint32_t now)
     list_for_each(link, &shard->extents[ttl]) {
         const extent_t *extent = container_of(link, extent_t, mine);
         const item_t *first = (const item_t *)(const void *)extent->base;
-        if (extent->kind != EXTENT_DRAFT && extent->used > 0 && first->created != 0)
+        if (!extent_is_draft(extent) && extent->used > 0 && first->created != 0)
             return now > first->created ? now - first->created : 0;
         if (++looks == AGE_LOOKS)
             break;
@@ -168,6 +169,7 @@ static void add_shard(store_stats_t *stats, const shard_t *shard, uint32_t now)
 {
     add_counters(&stats->counters, &shard->counters);
     stats->items += shard->items;
+    stats->pinned_items += shard->pinned;
     stats->bytes += shard->bytes;
     stats->buckets += index_buckets(&shard->index);
     stats->overflow_buckets += shard->index.overflow_used - shard->index.overflow_free_count;
@@ -200,6 +202,8 @@ void store_stats(store_t *store, store_stats_t *stats)
         pthread_mutex_unlock(&store->shards[i].lock);
     }
     add_pool(stats, &store->pool);
+    stats->pinned_bytes = atomic_get_relaxed(&store->pinned);
+    stats->pinned_limit = pin_limit(store);
 }
 
 void store_stats_reset(store_t *store)
@@ -252,14 +256,14 @@ static const char *walk_shard(shard_t *shard, item_func_t func, void *arg)
     for (unsigned i = 0; i < STORE_TTL_BUCKETS; i++)
         list_for_each(link, &shard->extents[i]) {
             const extent_t *extent = container_of(link, extent_t, mine);
-            if (answer == NULL && extent->kind != EXTENT_DRAFT)
+            if (answer == NULL && !extent_is_draft(extent))
                 answer = walk_extent(shard, extent, func, arg);
         }
     return answer;
 }
 
 typedef struct totals {
-    uint64_t items, bytes;
+    uint64_t items, bytes, pinned;
 } totals_t;
 
 static const char *check_item(void *arg, shard_t *shard, const extent_t *extent, const item_t *item)
@@ -267,6 +271,7 @@ static const char *check_item(void *arg, shard_t *shard, const extent_t *extent,
     totals_t *totals = arg;
     totals->items++;
     totals->bytes += item_size(item);
+    totals->pinned += extent->kind == EXTENT_PINNED;
     if (item->generation != extent_generation(extent, item))
         return "a live item has another generation than its grain";
     return item_is_whole(item, shard->store->crc_seed, extent_grain(extent, item)) ? NULL
@@ -305,6 +310,8 @@ static const char *check_shard(shard_t *shard)
         sizes += shard->sizes[i];
     if (sizes != shard->items)
         return "items are counted wrong by size";
+    if (totals.pinned != shard->pinned)
+        return "pinned items are counted wrong";
     if (totals.items != shard->items || totals.bytes != shard->bytes || totals.items != shard->index.entries)
         return "items, bytes or index entries of a shard are counted wrong";
     return live == totals.bytes && items == totals.items ? NULL : "live bytes or items of extents are counted wrong";

@@ -29,6 +29,7 @@ typedef enum store_status {
     STORE_NOT_STORED, /* the mode's condition does not hold */
     STORE_TOO_LARGE,
     STORE_NO_MEMORY,
+    STORE_PINS_FULL, /* pinned items have used up their share of the memory */
     STORE_NON_NUMERIC
 } store_status_t;
 
@@ -44,10 +45,11 @@ typedef struct store_source {
 struct store_hit;
 
 typedef struct store_config {
-    size_t bytes;    /* items, index and headers together (-m) */
-    size_t item_max; /* key, value and header of the largest item (-I) */
-    unsigned shards; /* at most so many; fewer where an item would not fit */
-    bool evict;      /* false: STORE_NO_MEMORY when full (-M) */
+    size_t bytes;            /* items, index and headers together (-m) */
+    size_t item_max;         /* key, value and header of the largest item (-I) */
+    unsigned shards;         /* at most so many; fewer where an item would not fit */
+    unsigned pinned_percent; /* most of `bytes` that pinned items take */
+    bool evict;              /* false: STORE_NO_MEMORY when full (-M) */
     store_source_t source;
     uint32_t (*now)(void *arg); /* the clock */
     void *now_arg;
@@ -100,6 +102,7 @@ typedef struct store_hit {
     bool binary_key;        /* as it was stored */
     bool win;               /* this caller wins the right to renew it */
     bool created;           /* by this call (vivify) */
+    bool pinned;            /* store_begin_pinned */
     store_pin_t place;      /* for store_pin */
 } store_hit_t;
 
@@ -161,6 +164,10 @@ typedef struct store_put_s {
 bool store_is_large(const store_t *store, size_t key_bytes, size_t value_bytes);
 /* STORE_TOO_LARGE, STORE_NO_MEMORY: nothing was reserved. */
 store_status_t store_begin(store_t *store, store_key_t key, size_t value_bytes, uint32_t expiry, store_draft_t *draft);
+/* Of an item that is not evicted until store_delete releases it or another value takes its place. Appended bytes and arithmetic
+ * leave it pinned. Also STORE_PINS_FULL. */
+store_status_t store_begin_pinned(store_t *store, store_key_t key, size_t value_bytes, uint32_t expiry,
+                                  store_draft_t *draft);
 /* The first so many bytes of the value are filled: their checksum is computed now, so that the commit of a huge value has little
  * left to do. May be called, with growing numbers, for a value that comes in pieces; they must not change any more. */
 void store_sum(store_draft_t *draft, size_t filled);
@@ -170,6 +177,7 @@ void store_abandon(store_draft_t *draft);
 
 typedef struct store_delete_s {
     bool has_compare;
+    bool release;    /* the item stays, and is not pinned any more */
     bool stale;      /* marks the item instead, with a new CAS id */
     bool empty;      /* leaves the item without value, client flags and expiry */
     bool has_expiry; /* with stale or empty: another expiry */
@@ -220,8 +228,8 @@ bool store_limit(store_t *store, size_t bytes);
 #define STORE_COUNTERS(X)                                                                                              \
     X(cmd_get) X(cmd_set) X(cmd_touch) X(get_hits) X(get_misses) X(get_expired) X(get_flushed) X(delete_misses)        \
     X(delete_hits) X(incr_misses) X(incr_hits) X(decr_misses) X(decr_hits) X(cas_misses) X(cas_hits) X(cas_badval)     \
-    X(touch_hits) X(touch_misses) X(store_too_large) X(store_no_memory) X(total_items) X(expired_unfetched)            \
-    X(evicted_unfetched) X(evictions) X(reclaimed) X(moved) X(segments_dropped) X(segments_reclaimed)
+    X(touch_hits) X(touch_misses) X(store_too_large) X(store_no_memory) X(store_pins_full) X(total_items)              \
+    X(expired_unfetched) X(evicted_unfetched) X(evictions) X(reclaimed) X(moved) X(segments_dropped) X(segments_reclaimed)
 /* clang-format on */
 
 #define STORE_FIELD(name) uint64_t name;
@@ -249,6 +257,7 @@ typedef struct store_stats_s {
     store_counters_t counters;
     uint64_t items, bytes; /* live items, bytes that they take with headers */
     uint64_t memory_bytes; /* taken from the source */
+    uint64_t pinned_items, pinned_bytes, pinned_limit;
     uint64_t index_bytes, buckets, overflow_buckets;
     uint64_t segments_used, segments_free, segments_limit, segment_bytes; /* as if all memory were segments */
     unsigned shards;

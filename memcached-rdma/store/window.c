@@ -155,7 +155,7 @@ static void claim(pool_t *pool, const window_t *window)
 bool window_claim(pool_t *pool, extent_kind_t kind, uint32_t grains, uint64_t avoid, window_t *window)
 {
     pthread_mutex_lock(&pool->lock);
-    bool found = kind == EXTENT_INDEX && choose_for_index(pool, grains, avoid, window);
+    bool found = pool_stays(kind) && choose_for_index(pool, grains, avoid, window);
     if (!found)
         found = choose(pool, grains, avoid, window);
     if (found)

@@ -12,27 +12,39 @@ static found_t find(shard_t *shard, uint64_t hash, const item_t *item)
     return shard_find(shard, hash, item->data, item->key_bytes, NULL, NULL);
 }
 
+/* Counts that there was no space, and tells why. */
+static store_status_t no_space(shard_t *shard, bool pinned, size_t bytes)
+{
+    store_status_t status = pin_refusal(shard->store, pinned, bytes);
+    shard->counters.store_pins_full += status == STORE_PINS_FULL;
+    shard->counters.store_no_memory += status == STORE_NO_MEMORY;
+    return status;
+}
+
 /* ------------------------------------------------------------------------------------------ drafts */
 
-store_status_t store_begin(store_t *store, store_key_t key, size_t value_bytes, uint32_t expiry, store_draft_t *draft)
+static store_status_t begin(store_t *store, store_key_t key, size_t value_bytes, uint32_t expiry, bool pinned,
+                            store_draft_t *draft)
 {
     uint64_t hash = index_hash(store->seed, key.bytes, key.length);
     shard_t *shard = shard_of(store, hash);
     bool fits = value_bytes <= store->item_max && item_bytes(key.length, value_bytes) <= store->item_max;
+    store_status_t status = fits ? STORE_OK : STORE_TOO_LARGE;
     extent_t *extent = NULL;
     item_t *item = NULL;
     pthread_mutex_lock(&shard->lock);
     if (fits)
-        item = shard_space(shard, key.length, value_bytes, expiry, &extent);
+        item = shard_space(shard, key.length, value_bytes, expiry, pinned, &extent);
     if (item != NULL) {
         memcpy(item->data, key.bytes, key.length);
         shard_pin(extent);
     }
+    if (fits && item == NULL)
+        status = no_space(shard, pinned, item_bytes(key.length, value_bytes));
     shard->counters.store_too_large += !fits;
-    shard->counters.store_no_memory += fits && item == NULL;
     pthread_mutex_unlock(&shard->lock);
-    if (item == NULL)
-        return fits ? STORE_NO_MEMORY : STORE_TOO_LARGE;
+    if (status != STORE_OK)
+        return status;
     *draft = (store_draft_t){.value = item_value(item),
                              .value_bytes = (uint32_t)value_bytes,
                              .expiry = expiry,
@@ -41,6 +53,17 @@ store_status_t store_begin(store_t *store, store_key_t key, size_t value_bytes, 
                              .crc = crc32c(store->crc_seed, key.bytes, key.length),
                              .pin = {.shard = shard, .extent = extent}};
     return STORE_OK;
+}
+
+store_status_t store_begin(store_t *store, store_key_t key, size_t value_bytes, uint32_t expiry, store_draft_t *draft)
+{
+    return begin(store, key, value_bytes, expiry, false, draft);
+}
+
+store_status_t store_begin_pinned(store_t *store, store_key_t key, size_t value_bytes, uint32_t expiry,
+                                  store_draft_t *draft)
+{
+    return begin(store, key, value_bytes, expiry, true, draft);
 }
 
 void store_sum(store_draft_t *draft, size_t filled)
@@ -78,8 +101,9 @@ static store_status_t join(shard_t *shard, store_draft_t *draft, found_t *found,
         return STORE_TOO_LARGE;
     }
     shard_pin(old_extent); /* S3 */
-    store_status_t status = STORE_NO_MEMORY;
-    item_t *item = shard_space(shard, old->key_bytes, bytes, atomic_get_relaxed(&old->expiry), &extent);
+    store_status_t status;
+    bool pinned = extent_is_pinned(old_extent) || extent_is_pinned(draft->pin.extent);
+    item_t *item = shard_space(shard, old->key_bytes, bytes, atomic_get_relaxed(&old->expiry), pinned, &extent);
     if (item != NULL) {
         const item_t *first = append ? old : piece;
         const item_t *second = append ? piece : old;
@@ -92,7 +116,7 @@ static store_status_t join(shard_t *shard, store_draft_t *draft, found_t *found,
         draft->value_bytes = item->value_bytes;
         status = publish(shard, draft->hash, item, extent, found, item_data_crc(item, shard->store->crc_seed));
     } else {
-        shard->counters.store_no_memory++;
+        status = no_space(shard, pinned, item_bytes(old->key_bytes, bytes));
     }
     shard_unpin(shard, old_extent);
     return status;
@@ -195,7 +219,8 @@ static store_status_t write_empty(shard_t *shard, uint64_t hash, const found_t *
     extent_t *extent;
     shard_pin(found->extent); /* S3 */
     store_status_t status = STORE_NO_MEMORY;
-    item_t *item = shard_space(shard, old->key_bytes, 0, how->has_expiry ? how->expiry : 0, &extent);
+    item_t *item = shard_space(shard, old->key_bytes, 0, how->has_expiry ? how->expiry : 0, extent_is_pinned(found->extent),
+                               &extent);
     if (item != NULL) {
         memcpy(item->data, old->data, old->key_bytes);
         item->marks = (uint8_t)((old->marks & ITEM_BINARY_KEY) | (how->stale ? ITEM_STALE : 0));
@@ -225,6 +250,11 @@ static store_status_t delete_found(shard_t *shard, uint64_t hash, found_t *found
     if (how->has_compare && how->compare != item->cas) {
         counters->delete_misses++;
         return STORE_EXISTS;
+    }
+    if (how->release) {
+        if (extent_is_pinned(found->extent))
+            pin_release(shard, found->extent);
+        return STORE_OK;
     }
     if (!how->stale && !how->empty) {
         shard->ttl[found->extent->ttl].delete_hits++;
@@ -278,8 +308,9 @@ static store_status_t write_number(shard_t *shard, uint64_t hash, store_key_t ke
     extent_t *old_extent = found->extent;
     if (old_extent != NULL)
         shard_pin(old_extent); /* S3 */
-    store_status_t status = STORE_NO_MEMORY;
-    item_t *item = shard_space(shard, key.length, bytes, number->expiry, &extent);
+    bool pinned = old_extent != NULL && extent_is_pinned(old_extent);
+    item_t *item = shard_space(shard, key.length, bytes, number->expiry, pinned, &extent);
+    store_status_t status = item != NULL ? STORE_OK : pin_refusal(shard->store, pinned, item_bytes(key.length, bytes));
     if (item != NULL) {
         memcpy(item->data, key.bytes, key.length);
         memset(item_value(item), ' ', bytes);

@@ -70,6 +70,7 @@ protected:
         config.bytes = bytes;
         config.item_max = item_max;
         config.shards = shards;
+        config.pinned_percent = 50;
         config.evict = evict;
         config.source = {lazily ? get_lazily : get, lazily ? put_lazily : put, nullptr, this};
         config.now = clock;

@@ -70,8 +70,9 @@ bool work(store_t *store, unsigned seed)
         if (what < 4) {
             std::string value = value_of(&random);
             store_draft_t draft;
-            if (store_begin(store, key, value.size(), random() % 2 ? 0 : second + random() % 50, &draft) != STORE_OK)
-                continue; // all segments may be pinned for a moment
+            auto begin = random() % 8 == 0 ? store_begin_pinned : store_begin;
+            if (begin(store, key, value.size(), random() % 2 ? 0 : second + random() % 50, &draft) != STORE_OK)
+                continue; // all segments may be pinned for a moment, or the share of pinned items is used up
             memcpy(draft.value, value.data(), value.size());
             store_put_t put = {};
             if (random() % 10 == 0)
@@ -79,7 +80,9 @@ bool work(store_t *store, unsigned seed)
             else
                 (void)store_commit(&draft, &put, nullptr);
         } else if (what == 4) {
-            (void)store_delete(store, key, nullptr);
+            store_delete_t how = {};
+            how.release = random() % 2 == 0;
+            (void)store_delete(store, key, &how);
         } else if (what == 5 && random() % 50 == 0) {
             second++;
             store_tick(store);
@@ -104,6 +107,7 @@ TEST(StoreThreads, ThreadsReadOnlyWholeValuesWhileOthersWriteAndEvict)
     config.bytes = 4 << 20;
     config.item_max = 128 << 10;
     config.shards = 2;
+    config.pinned_percent = 25;
     config.evict = true;
     config.source = {get_memory, put_memory, nullptr, nullptr};
     config.now = clock_now;
