@@ -71,7 +71,7 @@ typedef struct meta {
     unsigned count;
     char key[KEY_MAX]; /* the decoded key of flag b; the request's key points here then */
     text_t shown_key;  /* as the client wrote it */
-    bool binary, value, quiet, no_update, stale, empty;
+    bool binary, value, quiet, no_update, stale, empty, pinned;
     char mode; /* 0: none */
     meta_number_t compare, own_cas, initial, delta, client_flags;
     meta_seconds_t ttl, vivify, recache;

@@ -37,5 +37,5 @@ uint32_t saved_crc(const saved_item_t *item, uint64_t number, const char *key, c
 bool saved_item_is_possible(const saved_item_t *item, size_t value_most)
 {
     return item->key_bytes > 0 && item->key_bytes <= KEY_MAX && item->value_bytes <= value_most &&
-           (item->flags & ~SAVED_BINARY_KEY) == 0 && item->zero == 0 && item->end == 0;
+           (item->flags & ~(SAVED_BINARY_KEY | SAVED_PINNED)) == 0 && item->zero == 0 && item->end == 0;
 }

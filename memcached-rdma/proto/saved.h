@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #define SAVED_BINARY_KEY 1u
+#define SAVED_PINNED 2u
 
 typedef struct saved_head {
     char magic[8];

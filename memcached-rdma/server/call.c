@@ -116,6 +116,7 @@ static uint8_t code_of(store_status_t status)
     case STORE_NOT_FOUND: return MESSAGE_NOT_FOUND;
     case STORE_EXISTS: return MESSAGE_EXISTS;
     case STORE_TOO_LARGE: return MESSAGE_TOO_LARGE;
+    case STORE_PINS_FULL: /* of a piece for a pinned item */
     case STORE_NO_MEMORY: return MESSAGE_NO_MEMORY;
     case STORE_NON_NUMERIC: return MESSAGE_NON_NUMERIC;
     default: return MESSAGE_NOT_STORED;

@@ -91,8 +91,9 @@ bool exec_begin(exec_t *exec, const request_t *request, store_draft_t *draft)
         exec_packet_stored(exec, request, status, 0);
     else if (status != STORE_OK)
         answer(exec, request,
-               status == STORE_TOO_LARGE ? "SERVER_ERROR object too large for cache"
-                                         : "SERVER_ERROR out of memory storing object");
+               status == STORE_TOO_LARGE   ? "SERVER_ERROR object too large for cache"
+               : status == STORE_PINS_FULL ? EXEC_PINS_FULL
+                                           : "SERVER_ERROR out of memory storing object");
     return status == STORE_OK;
 }
 
@@ -112,6 +113,7 @@ static const char *stored_line(store_status_t status)
     case STORE_EXISTS: return "EXISTS";
     case STORE_NOT_FOUND: return "NOT_FOUND";
     case STORE_NO_MEMORY: return "SERVER_ERROR out of memory storing object";
+    case STORE_PINS_FULL: return EXEC_PINS_FULL;
     default: return "NOT_STORED"; /* what an append made too large, too */
     }
 }
@@ -150,6 +152,7 @@ static void exec_delta(exec_t *exec, const request_t *request)
         answer(exec, request, "CLIENT_ERROR cannot increment or decrement non-numeric value");
         break;
     case STORE_NO_MEMORY: answer(exec, request, "SERVER_ERROR out of memory"); break;
+    case STORE_PINS_FULL: answer(exec, request, EXEC_PINS_FULL); break;
     default: answer(exec, request, "NOT_FOUND");
     }
 }

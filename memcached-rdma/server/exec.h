@@ -7,7 +7,8 @@
 #include "proto/request.h"
 #include "server/server.h"
 
-#define COPIED_VALUE_MAX 4096u         /* bytes; a larger value is sent from where it is */
+#define COPIED_VALUE_MAX 4096u /* bytes; a larger value is sent from where it is */
+#define EXEC_PINS_FULL "SERVER_ERROR pinned items have used up their share; release some, or raise verbena_pinned or -m"
 #define REPLY_PENDING_MAX (256u << 10) /* bytes; then the answers are sent before the next key or command */
 
 typedef struct exec {

@@ -18,7 +18,8 @@ typedef struct shown {
     uint32_t expiry, now;
     uint32_t touched, vivified; /* what flags T (of mg) and N (of a new item) set, from where they stand on */
     bool created;
-    bool item; /* there is one, which fields can be filled from */
+    bool pinned; /* by this ms */
+    bool item;   /* there is one, which fields can be filled from */
 } shown_t;
 
 static void add_text(reply_t *reply, char letter, text_t text)
@@ -104,6 +105,12 @@ static void add_fetched(reply_t *reply, shown_t *shown, const meta_flag_t *flag)
 {
     if (shown->hit != NULL)
         add_number(reply, flag->name, shown->hit->fetched);
+}
+
+static void add_pinned(reply_t *reply, shown_t *shown, const meta_flag_t *flag)
+{
+    if (shown->hit != NULL || shown->pinned)
+        add_number(reply, flag->name, shown->pinned || shown->hit->pinned);
 }
 
 /* T and N add nothing; a flag t behind them shows the new expiry. */
@@ -241,10 +248,13 @@ static const char *code_of(store_status_t status)
 
 void exec_meta_stored(exec_t *exec, const request_t *request, store_status_t status, uint64_t cas, uint32_t value_bytes)
 {
-    shown_t shown = {.cas = shown_cas(exec, cas), .value_bytes = value_bytes, .item = true};
+    shown_t shown = {
+        .cas = shown_cas(exec, cas), .value_bytes = value_bytes, .item = true, .pinned = status == STORE_OK};
     count(&exec->counters->cmd_meta, 1);
     if (status == STORE_NO_MEMORY)
         reply_line(exec->reply, "SERVER_ERROR out of memory storing object");
+    else if (status == STORE_PINS_FULL)
+        reply_line(exec->reply, EXEC_PINS_FULL);
     else if (status != STORE_OK || !request->meta.quiet)
         answer_code(exec, request, code_of(status), shown);
 }
@@ -284,6 +294,8 @@ static void meta_delta(exec_t *exec, const request_t *request)
         reply_line(exec->reply, "CLIENT_ERROR cannot increment or decrement non-numeric value");
     else if (status == STORE_NO_MEMORY)
         reply_line(exec->reply, "SERVER_ERROR out of memory");
+    else if (status == STORE_PINS_FULL)
+        reply_line(exec->reply, EXEC_PINS_FULL);
     else if (status != STORE_OK)
         answer_code(exec, request, code_of(status), (shown_t){0});
     else if (!request->meta.quiet || number.created)

@@ -178,6 +178,7 @@ static bool open_store(server_t *server)
     store_config_t config = {.bytes = settings->memory_bytes,
                              .item_max = settings->item_max,
                              .shards = settings->threads,
+                             .pinned_percent = settings->pinned_percent,
                              .evict = settings->evict,
                              .source = memory_source(server),
                              .now = clock_now,

@@ -14,6 +14,7 @@
 #define LEASE_MOST_MS 60000u
 #define TLS_WRITE_MOST_KB 1024u
 #define IDLE_MOST_S 2147483647u
+#define PINNED_MOST 80u /* percent: eviction needs the rest */
 #define READ_BUFFERS_MOST_MB 1048576u
 
 static bool wrong_value(const char *word, const char *value, const char *cure)
@@ -88,6 +89,11 @@ static bool take_idle(settings_t *settings, const char *value)
 static bool take_read_buffers(settings_t *settings, const char *value)
 {
     return take_number("read_buf_mem_limit", value, 0, READ_BUFFERS_MOST_MB, &settings->read_buffers_mb);
+}
+
+static bool take_pinned(settings_t *settings, const char *value)
+{
+    return take_number("verbena_pinned", value, 0, PINNED_MOST, &settings->pinned_percent);
 }
 
 #define TAKE_TEXT(name, member)                                                                                        \

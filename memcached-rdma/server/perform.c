@@ -108,8 +108,8 @@ store_status_t perform_begin(const server_t *server, const request_t *request, s
                                           : request->meta.ttl.value;
     if (!meta)
         detail_count(server->detail, request->key, DETAIL_SET, false);
-    store_status_t status = store_begin(server->store, perform_key(request->key), request->value_bytes,
-                                        clock_expiry(server, exptime), draft);
+    store_status_t status = (meta && request->meta.pinned ? store_begin_pinned : store_begin)(
+        server->store, perform_key(request->key), request->value_bytes, clock_expiry(server, exptime), draft);
     if (status != STORE_OK) {
         perform_lost(server, request);
         watch_put(server, request, status);
@@ -119,7 +119,7 @@ store_status_t perform_begin(const server_t *server, const request_t *request, s
 
 void perform_lost(const server_t *server, const request_t *request)
 {
-    if (request->mode == PUT_SET || request->kind == REQUEST_META_PUT || request->packet.sets)
+    if (request->kind == REQUEST_META_PUT ? !request->meta.pinned : request->mode == PUT_SET || request->packet.sets)
         store_drop(server->store, perform_key(request->key));
 }
 
@@ -162,6 +162,7 @@ store_status_t perform_delete(const server_t *server, const request_t *request)
     }
     store_delete_t how = {.has_compare = meta->compare.given,
                           .compare = meta->compare.value,
+                          .release = meta->pinned,
                           .stale = meta->stale,
                           .empty = meta->empty,
                           .has_cas = meta->own_cas.given,

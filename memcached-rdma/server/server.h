@@ -63,6 +63,7 @@ typedef struct settings {
     unsigned read_buffers_mb; /* read_buf_mem_limit; 0: no bound */
     unsigned lease_ms;        /* verbena_lease */
     onesided_t onesided;      /* verbena_onesided */
+    unsigned pinned_percent;  /* verbena_pinned */
 } settings_t;
 
 /* Counted by one thread, read by any. */

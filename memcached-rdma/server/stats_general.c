@@ -227,10 +227,21 @@ static void show_drafts(exec_t *exec)
     stats_u64(exec->reply, "drafts_bytes_most", most);
 }
 
+static void show_pinned(exec_t *exec)
+{
+    store_stats_t stats;
+    store_stats(exec->server->store, &stats);
+    stats_u64(exec->reply, "pinned_items", stats.pinned_items);
+    stats_u64(exec->reply, "pinned_bytes", stats.pinned_bytes);
+    stats_u64(exec->reply, "pinned_limit", stats.pinned_limit);
+    stats_u64(exec->reply, "pinned_refused", stats.counters.store_pins_full);
+}
+
 /* What clients hold, and what was taken from them. */
 void stats_clients(exec_t *exec)
 {
     sums_t sums = sum_workers(exec->server);
+    show_pinned(exec);
     stats_u64(exec->reply, "held_bytes", store_held(exec->server->store));
     show_drafts(exec);
     stats_u64(exec->reply, "drafts_lost", sums.drafts_lost);

@@ -41,12 +41,13 @@ typedef struct saving {
 static void save_item(void *arg, const store_hit_t *hit)
 {
     saving_t *saving = arg;
-    saved_item_t item = {.cas = hit->cas,
-                         .client_flags = hit->client_flags,
-                         .ttl = hit->expiry == 0 ? 0 : hit->expiry - hit->now,
-                         .value_bytes = hit->value_bytes,
-                         .key_bytes = (uint8_t)hit->key_bytes,
-                         .flags = hit->binary_key ? SAVED_BINARY_KEY : 0};
+    saved_item_t item = {
+        .cas = hit->cas,
+        .client_flags = hit->client_flags,
+        .ttl = hit->expiry == 0 ? 0 : hit->expiry - hit->now,
+        .value_bytes = hit->value_bytes,
+        .key_bytes = (uint8_t)hit->key_bytes,
+        .flags = (uint8_t)((hit->binary_key ? SAVED_BINARY_KEY : 0) | (hit->pinned ? SAVED_PINNED : 0))};
     if (hit->stale || (hit->expiry != 0 && item.ttl == 0)) /* a stale one would come back as a fresh one */
         return;
     item.crc = saved_crc(&item, saving->items++, hit->key, hit->value);
@@ -117,8 +118,9 @@ static void store_item(loading_t *loading, const saved_item_t *item)
     if (item->ttl != 0 && item->ttl <= loading->elapsed)
         return;
     uint32_t expiry = item->ttl == 0 ? 0 : store_now(store) + item->ttl - loading->elapsed;
-    if (store_begin(store, key, item->value_bytes, expiry, &draft) != STORE_OK)
-        return; /* -I or -m is smaller than it was */
+    bool pinned = (item->flags & SAVED_PINNED) != 0;
+    if ((pinned ? store_begin_pinned : store_begin)(store, key, item->value_bytes, expiry, &draft) != STORE_OK)
+        return; /* -I, -m or the share of pinned items is smaller than it was */
     if (item->value_bytes > 0)
         memcpy(draft.value, loading->value, item->value_bytes);
     loading->stored += store_commit(&draft, &put, NULL) == STORE_OK;

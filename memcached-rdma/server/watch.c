@@ -200,6 +200,7 @@ static const char *status_name(store_status_t status)
     case STORE_EXISTS: return "exists";
     case STORE_NOT_FOUND: return "not_found";
     case STORE_TOO_LARGE: return "too_large";
+    case STORE_PINS_FULL:
     case STORE_NO_MEMORY: return "no_memory";
     default: return "not_stored";
     }

@@ -219,8 +219,8 @@ static store_status_t write_empty(shard_t *shard, uint64_t hash, const found_t *
     extent_t *extent;
     shard_pin(found->extent); /* S3 */
     store_status_t status = STORE_NO_MEMORY;
-    item_t *item = shard_space(shard, old->key_bytes, 0, how->has_expiry ? how->expiry : 0, extent_is_pinned(found->extent),
-                               &extent);
+    item_t *item = shard_space(shard, old->key_bytes, 0, how->has_expiry ? how->expiry : 0,
+                               extent_is_pinned(found->extent), &extent);
     if (item != NULL) {
         memcpy(item->data, old->data, old->key_bytes);
         item->marks = (uint8_t)((old->marks & ITEM_BINARY_KEY) | (how->stale ? ITEM_STALE : 0));

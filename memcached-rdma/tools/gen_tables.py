@@ -24,7 +24,7 @@ TOKENS = {"KEY": "", "SWITCH": "", "ASKS": "", "SECONDS": "seconds", "NUMBER": "
           "UNUSED": "text"}
 # The field of the answer that a flag asks for, behind its letter.
 FIELDS = {"nothing": None, "touched": None, "vivified": None, "cas": "number", "client_flags": "number", "fetched": "0 or 1",
-          "key": "key", "access": "seconds", "opaque": "text", "size": "number", "ttl": "seconds"}
+          "pinned": "0 or 1", "key": "key", "access": "seconds", "opaque": "text", "size": "number", "ttl": "seconds"}
 COMMANDS = {"MG": "mg", "MS": "ms", "MD": "md", "MA": "ma", "ME": "me"}
 EFFECTS = ("WORKS", "NO_EFFECT", "ABSENT")
 
