@@ -80,6 +80,15 @@ vmc_status_t vmc_set(vmc_t *mc, const char *key, size_t key_length, const void *
     return put(mc, PUT_SET, (vmc_key_t){key, key_length}, value, length, exptime, flags);
 }
 
+vmc_status_t vmc_set_pinned(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length,
+                            int32_t exptime, uint32_t flags)
+{
+    ask_t ask = put_ask(PUT_SET, key, key_length, value, length, exptime, flags);
+    vmc_req_t req;
+    ask.pinned = true;
+    return run(mc, &ask, &req);
+}
+
 vmc_status_t vmc_add(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length, int32_t exptime,
                      uint32_t flags)
 {
@@ -118,6 +127,14 @@ vmc_status_t vmc_iset(vmc_t *mc, const char *key, size_t key_length, const void 
     return call_start(mc, &ask, req, false);
 }
 
+vmc_status_t vmc_iset_pinned(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length,
+                             int32_t exptime, uint32_t flags, vmc_req_t *req)
+{
+    ask_t ask = put_ask(PUT_SET, key, key_length, value, length, exptime, flags);
+    ask.pinned = true;
+    return call_start(mc, &ask, req, false);
+}
+
 vmc_status_t vmc_bset(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length, int32_t exptime,
                       uint32_t flags, vmc_req_t *req)
 {
@@ -133,6 +150,13 @@ vmc_status_t vmc_bset(vmc_t *mc, const char *key, size_t key_length, const void 
 vmc_status_t vmc_delete(vmc_t *mc, const char *key, size_t key_length)
 {
     ask_t ask = {.kind = CALL_DELETE, .key = key, .key_bytes = key_length};
+    vmc_req_t req;
+    return run(mc, &ask, &req);
+}
+
+vmc_status_t vmc_release(vmc_t *mc, const char *key, size_t key_length)
+{
+    ask_t ask = {.kind = CALL_DELETE, .key = key, .key_bytes = key_length, .pinned = true};
     vmc_req_t req;
     return run(mc, &ask, &req);
 }

@@ -42,6 +42,7 @@ typedef struct ask {
     call_kind_t kind;
     put_mode_t mode;
     bool touch, decrement;
+    bool pinned; /* put: pins the item; delete: releases it */
     const char *key;
     size_t key_bytes;
     const void *value; /* put */

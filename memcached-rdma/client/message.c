@@ -62,6 +62,8 @@ static message_request_t describe(const call_t *call)
     }
     if (ask->kind == CALL_GET && ask->touch)
         request.flags |= MESSAGE_HAS_TTL;
+    if (ask->pinned)
+        request.flags |= MESSAGE_PINNED;
     if (ask->decrement)
         request.flags |= MESSAGE_DECREMENT;
     if (ask->key_bytes > MESSAGE_KEY_INLINE)

@@ -22,8 +22,9 @@ static int write_put(const call_t *call, char *line, size_t capacity)
     char compare[32] = "";
     if (ask->mode == PUT_CAS)
         (void)snprintf(compare, sizeof(compare), " C%llu", (unsigned long long)ask->number);
-    return snprintf(line, capacity, "ms %.*s %zu F%u T%d M%c%s c O%u\r\n", (int)ask->key_bytes, ask->key,
-                    ask->value_bytes, ask->flags, ask->exptime, modes[ask->mode], compare, call->id);
+    return snprintf(line, capacity, "ms %.*s %zu F%u T%d M%c%s%s c O%u\r\n", (int)ask->key_bytes, ask->key,
+                    ask->value_bytes, ask->flags, ask->exptime, modes[ask->mode], compare, ask->pinned ? " K" : "",
+                    call->id);
 }
 
 static int write_line(const call_t *call, char *line, size_t capacity)
@@ -36,7 +37,8 @@ static int write_line(const call_t *call, char *line, size_t capacity)
             return snprintf(line, capacity, "mg %.*s f c v T%d O%u\r\n", bytes, ask->key, ask->exptime, call->id);
         return snprintf(line, capacity, "mg %.*s f c v O%u\r\n", bytes, ask->key, call->id);
     case CALL_PUT: return write_put(call, line, capacity);
-    case CALL_DELETE: return snprintf(line, capacity, "md %.*s O%u\r\n", bytes, ask->key, call->id);
+    case CALL_DELETE:
+        return snprintf(line, capacity, "md %.*s%s O%u\r\n", bytes, ask->key, ask->pinned ? " K" : "", call->id);
     case CALL_DELTA:
         return snprintf(line, capacity, "ma %.*s v D%llu M%c O%u\r\n", bytes, ask->key, (unsigned long long)ask->number,
                         ask->decrement ? 'D' : 'I', call->id);

@@ -31,8 +31,8 @@ static unsigned flags_of(uint8_t op)
     static const uint8_t flags[MESSAGE_OPS] = {
         [MESSAGE_GET] = MESSAGE_HAS_TTL | MESSAGE_KEY_IN_DATA,
         [MESSAGE_GET_LIST] = MESSAGE_HAS_TTL,
-        [MESSAGE_PUT] = MESSAGE_HAS_COMPARE | MESSAGE_KEY_IN_DATA,
-        [MESSAGE_DELETE] = MESSAGE_HAS_COMPARE | MESSAGE_KEY_IN_DATA,
+        [MESSAGE_PUT] = MESSAGE_HAS_COMPARE | MESSAGE_KEY_IN_DATA | MESSAGE_PINNED,
+        [MESSAGE_DELETE] = MESSAGE_HAS_COMPARE | MESSAGE_KEY_IN_DATA | MESSAGE_PINNED,
         [MESSAGE_DELTA] = MESSAGE_HAS_INITIAL | MESSAGE_DECREMENT | MESSAGE_KEY_IN_DATA,
         [MESSAGE_TOUCH] = MESSAGE_KEY_IN_DATA,
     };
@@ -100,6 +100,7 @@ bool message_to_request(const message_request_t *message, const char *key, size_
     request->mode = (put_mode_t)message->mode;
     request->value_bytes = message->op == MESSAGE_PUT ? bytes : 0;
     meta->value = true;
+    meta->pinned = (message->flags & MESSAGE_PINNED) != 0;
     meta->ttl = (meta_seconds_t){message->exptime, (message->flags & MESSAGE_HAS_TTL) != 0};
     meta->vivify = (meta_seconds_t){message->exptime, (message->flags & MESSAGE_HAS_INITIAL) != 0};
     meta->compare.given = (message->flags & MESSAGE_HAS_COMPARE) != 0;

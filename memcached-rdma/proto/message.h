@@ -42,6 +42,7 @@ typedef enum message_op {
 #define MESSAGE_HAS_INITIAL 4u /* delta: a missing item is created with `initial` and this exptime */
 #define MESSAGE_DECREMENT 8u
 #define MESSAGE_KEY_IN_DATA 16u
+#define MESSAGE_PINNED 32u /* put: the item is pinned; delete: it is released, and stays */
 
 typedef struct message_request {
     uint8_t op, flags, mode, key_bytes; /* mode: put_mode_t */

@@ -214,6 +214,33 @@ TEST_P(Calls, many_requests_are_under_way_at_once_and_in_order_for_a_key)
         ASSERT_EQ(std::string(buffers[i].data(), gets[i].length), values[i]) << i;
 }
 
+TEST_P(Calls, a_pinned_item_stays_until_its_release_and_stock_memcached_has_none)
+{
+    bool ours = GetParam().kind == OURS;
+    auto pin = [&](const std::string &key, const std::string &value) {
+        return vmc_set_pinned(client.mc, key.data(), key.size(), value.data(), value.size(), 0, 7);
+    };
+    vmc_req_t req{};
+    std::string small = pattern(100, 1), large = pattern(300000, 2), longest(250, 'k');
+    EXPECT_EQ(pin("small", small), ours ? VMC_OK : VMC_ERR_PROTOCOL);
+    EXPECT_EQ(pin(longest, large), ours ? VMC_OK : VMC_ERR_PROTOCOL);
+    EXPECT_EQ(vmc_iset_pinned(client.mc, "later", 5, large.data(), large.size(), 0, 0, &req), VMC_INPROGRESS);
+    EXPECT_EQ(vmc_wait(client.mc, &req, UINT64_MAX), ours ? VMC_OK : VMC_ERR_PROTOCOL);
+    EXPECT_EQ(server.stat("verbena", "pinned_items"), ours ? "3" : "");
+    EXPECT_EQ(vmc_release(client.mc, "nobody", 6), ours ? VMC_NOT_FOUND : VMC_ERR_PROTOCOL);
+    EXPECT_EQ(vmc_release(client.mc, longest.data(), longest.size()), ours ? VMC_OK : VMC_ERR_PROTOCOL);
+    EXPECT_EQ(vmc_release(client.mc, "small", 5), ours ? VMC_OK : VMC_ERR_PROTOCOL);
+    EXPECT_EQ(server.stat("verbena", "pinned_items"), ours ? "1" : "");
+    EXPECT_EQ(client.get("small"), ours ? small : "(VMC_NOT_FOUND)");
+    EXPECT_EQ(client.get(longest), ours ? large : "(VMC_NOT_FOUND)");
+    vmc_status_t status = VMC_OK;
+    for (int i = 0; i < 60 && status == VMC_OK; i++)
+        status = pin("many" + std::to_string(i), pattern(1000000, 3));
+    EXPECT_EQ(status, ours ? VMC_ERR_SERVER_MEMORY : VMC_ERR_PROTOCOL);
+    EXPECT_EQ(client.set("after", "it goes on"), VMC_OK);
+    EXPECT_EQ(client.get("after"), "it goes on");
+}
+
 const std::vector<Way> WAYS = {
     {"messages_shm", OURS, {"-o", "verbena_core=tl.enable=shm"}, ";carrier=messages", true},
     {"messages_tcp", OURS, {"-o", "verbena_core=tl.enable=tcp"}, ";carrier=messages", true},

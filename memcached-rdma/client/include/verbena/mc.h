@@ -80,6 +80,12 @@ typedef void (*vmc_found_t)(void *arg, size_t index, const void *bytes, const vm
 VMC_API vmc_status_t vmc_mget(vmc_t *mc, const vmc_key_t *keys, size_t count, vmc_found_t found, void *arg);
 VMC_API vmc_status_t vmc_set(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length,
                              int32_t exptime, uint32_t flags);
+/* Stores an item that the server does not evict until vmc_release. VMC_ERR_SERVER_MEMORY: pinned items have used up
+ * their share, and the old value stays. VMC_ERR_PROTOCOL: the server is one that has no pinned items. */
+VMC_API vmc_status_t vmc_set_pinned(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length,
+                                    int32_t exptime, uint32_t flags);
+/* The item stays, as one that may be evicted. Also of an item that is not pinned. */
+VMC_API vmc_status_t vmc_release(vmc_t *mc, const char *key, size_t key_length);
 VMC_API vmc_status_t vmc_add(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length,
                              int32_t exptime, uint32_t flags);
 VMC_API vmc_status_t vmc_replace(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length,
@@ -112,6 +118,8 @@ typedef struct vmc_req {
  * key are carried out in their order. */
 VMC_API vmc_status_t vmc_iset(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length,
                               int32_t exptime, uint32_t flags, vmc_req_t *req);
+VMC_API vmc_status_t vmc_iset_pinned(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length,
+                                     int32_t exptime, uint32_t flags, vmc_req_t *req);
 VMC_API vmc_status_t vmc_iget(vmc_t *mc, const char *key, size_t key_length, void *buffer, size_t capacity,
                               vmc_req_t *req);
 /* The same, but when they return, key and value may be reused; the buffer of a get may not. */
