@@ -182,7 +182,7 @@ class DifferentialTest(unittest.TestCase):
 
     @unittest.skipUnless(shared.LATER, shared.NO_LATER)
     def test_random_sessions_get_the_answers_of_memcached_1_6_38(self):
-        self.compare_sessions(LaterSession, SESSIONS // 2, program=shared.LATER)
+        self.compare_sessions(LaterSession, SESSIONS // 4, program=shared.LATER)
 
     def compare_sessions(self, kind, sessions, **which):
         # No thread beside: memcached keeps a number's length only when none of its threads looks at the item just then.
