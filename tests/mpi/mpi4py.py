@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """mpi4py's own suite on our library, as it is, and the same module on another library of the standard ABI.
 
-usage: mpi4py.py --build FOLDER --mpi4py FOLDER [--mpich FOLDER] [--list] [--full] [NAME ...]
+usage: mpi4py.py --build FOLDER --mpi4py FOLDER [--mpich FOLDER] [--wheel FOLDER] [--list] [--full] [NAME ...]
 --build: the build folder of mpi/. --mpi4py: a Python environment with mpi4py and its suite (suite/). --mpich: one with PyPI's
-mpich. NAME is a file without test_ and .py (comm, p2p_buf) or a part of its name, or helloworld. --list prints
-the names.
+mpich. --wheel: the wheel that PyPI publishes, unpacked. NAME is a file without test_ and .py (comm, p2p_buf) or a part of
+its name, or helloworld, or, with --wheel, openmpi or mpich: the wheel's module for that family. --list prints the names.
 
 All files run in one job of 1 rank and in one of 3: a job for each file spends half of its time on Python's start.
 Files that were named run in jobs of their own, with 1 and 3 ranks. --full, or VERBENA_TEST_FULL=1: all so, with 1 to 4.
@@ -28,12 +28,17 @@ import tables  # noqa: E402: which functions are written
 
 LIMIT = 1200  # seconds of one job, far more than it takes
 HELLO = "helloworld"
+WHEELS = {"openmpi": "Open MPI", "mpich": "MPICH"}
+# Of the wheel without --full: handles, statuses, constants, callbacks, arrays of each, errors, buffers.
+WHEEL_FILES = ("attributes", "cco_nb_buf", "environ", "errorcode", "exceptions", "grequest", "group", "op", "p2p_buf", "request",
+               "status", "subclass", "topology", "win")
 RAN = re.compile(r"^Ran (\d+) tests? in ", re.MULTILINE)
 SKIPPED = re.compile(r"^(?:OK|FAILED) \(.*\bskipped=(\d+)", re.MULTILINE)
 BAD = re.compile(r"^(?:FAIL|ERROR): (.+)\n-+\n((?:.*\n)*?)\n[=-]{70}$", re.MULTILINE)
 
 LONG = ("cco_ngh_buf", "cco_pr_ngh_buf", "datatype", "pack", "util_dtlib")  # with --full only: half of the suite's time
 
+WHICH = "from mpi4py import MPI; print(MPI.__file__)"
 VERSION = "from mpi4py import MPI; print(MPI.Get_library_version())"
 
 # Files that need a function that is not written yet. What is left out: the whole file, or tests of these words. As soon as the
@@ -68,9 +73,9 @@ class Outcome:
         return max(0, self.ran - self.skipped - len(self.failed))
 
 
-def launch(command, library):
+def launch(command, library, more=None):
     """Runs a command on the library of that folder; gives (status, output). Nothing of it is left behind."""
-    environment = {**os.environ, "LD_LIBRARY_PATH": str(library), "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(library), "OMP_NUM_THREADS": "1", **(more or {})}
     process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, text=True, errors="replace", env=environment,
                                start_new_session=True)
@@ -109,7 +114,8 @@ def outcome(status, output, ranks):
 class Suite:
     """mpi4py's files, and how one of them is run."""
 
-    def __init__(self, build, home):
+    def __init__(self, build, home, environment=None):
+        self._environment = environment
         self._launcher, self._library = build / "bin/mpiexec", build / "lib"
         self._python, self._main = home / "bin/python", home / "suite/main.py"
         self.files = sorted(path.stem[len("test_"):] for path in (home / "suite").glob("test_*.py"))
@@ -118,8 +124,12 @@ class Suite:
         """One job that runs these files one after the other."""
         words = [word for pattern in leave_out for word in ("-x", pattern)]
         status, output = launch([self._launcher, "-l", "-n", ranks, self._python, self._main, "-q", "--no-builddir", "-i",
-                                 rf"test_({'|'.join(names)})[.]py", *words], self._library)
+                                 rf"test_({'|'.join(names)})[.]py", *words], self._library, self._environment)
         return outcome(status, output, ranks), output
+
+    def module(self):
+        """The file of the module that programs get."""
+        return launch([self._launcher, "-n", 1, self._python, "-c", WHICH], self._library, self._environment)[1].strip()
 
 
 def lacking():
@@ -178,6 +188,20 @@ def run_hellos(build, home, mpich):
     return [total[0], total[1], total[2] + 1]
 
 
+def run_wheel(words, family, left_out):
+    """The published module for a family on our library; gives [passed, failed, skipped]."""
+    environment = {"PYTHONPATH": str(words.wheel.resolve()), "MPI4PY_MPIABI": family}
+    suite = Suite(words.build.resolve(), words.mpi4py.resolve(), environment)
+    module = suite.module()
+    if not module.startswith(f"{words.wheel.resolve()}/mpi4py/MPI.{family}."):
+        print(f"FAIL: mpi4py's wheel for {WHEELS[family]}: its module is not found: {module}")
+        return [0, 1, 0]
+    print(f"mpi4py's wheel, the module for {WHEELS[family]}:")
+    files = [name for name in suite.files if left_out.get(name, ("", []))[1] is not None]
+    jobs = [[name] for name in files] if words.full else [[name for name in files if name in WHEEL_FILES]]
+    return run_suite(suite, jobs, (1, 3), left_out)
+
+
 def print_left_out(left_out):
     for name, (function, words) in left_out.items():
         print(f"left out: {name}{' ' + ' '.join(words) if words else ''}: MPI_{function} is not written yet")
@@ -188,6 +212,7 @@ def read_words():
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--mpi4py", type=pathlib.Path, required=True)
     parser.add_argument("--mpich", type=pathlib.Path)
+    parser.add_argument("--wheel", type=pathlib.Path)
     return program.read(parser)
 
 
@@ -199,11 +224,14 @@ def usual(words, suite, left_out):
 
 def run(words, suite, names, left_out):
     """Gives the exit status."""
-    files = [name for name in names if name != HELLO]
+    files = [name for name in names if name in suite.files]
     apart = words.full or bool(words.name)
     jobs = [[name] for name in files] if apart else [files]
     tally = program.Tally()
-    tally.add(*run_suite(suite, jobs, (1, 2, 3, 4) if words.full else (1, 3), left_out))
+    if files:
+        tally.add(*run_suite(suite, jobs, (1, 2, 3, 4) if words.full else (1, 3), left_out))
+    for family in (name for name in names if name in WHEELS):
+        tally.add(*run_wheel(words, family, left_out))
     if HELLO in names:
         tally.add(*run_hellos(words.build.resolve(), words.mpi4py.resolve(), words.mpich))
     print_left_out(left_out)
@@ -213,11 +241,15 @@ def run(words, suite, names, left_out):
 def main():
     words = read_words()
     suite, left_out = Suite(words.build.resolve(), words.mpi4py.resolve()), lacking()
+    if words.wheel and not words.wheel.is_dir():
+        print("mpi4py's wheel is not here: skipped; look at the network, then run ./verbena make mpi4py")
+        return program.CANNOT_RUN
     if not suite.files:
         print(f"no suite of mpi4py in {words.mpi4py}")
         return program.CANNOT_RUN
+    known = [*suite.files, HELLO, *(WHEELS if words.wheel else ())]
     return program.serve(
-        words, lambda names: program.choose([*suite.files, HELLO], names, usual(words, suite, left_out)),
+        words, lambda names: program.choose(known, names, usual(words, suite, left_out)),
         lambda names: run(words, suite, names, left_out))
 
 

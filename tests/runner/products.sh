@@ -197,6 +197,8 @@ make_mpi4py() {
     local mpich=${PYPI_MPIS%% *}
     ensure_mpi4py || cannot "mpi4py $MPI4PY and what builds it could not be had from PyPI (whole output: $STATE/log/pip-mpi4py.log)"
     (ensure_venv "${mpich/==/-}" "$mpich") || say "no MPICH of PyPI to compare with"
+    alone "$CACHE/mpi4py-wheel-$MPI4PY.lock" fetch_wheel "$CACHE/mpi4py-wheel-$MPI4PY" "mpi4py==$MPI4PY" ||
+        say "pip did not download the wheel of mpi4py $MPI4PY: its tests are skipped"
 }
 
 make_guest() { # QEMU, and a kernel that it boots
