@@ -29,7 +29,11 @@ static const char usage[] =
     "  -x NAME=VALUE      as -env NAME VALUE; -x NAME: accepted, since ranks inherit all variables\n"
     "  -kill-after SECONDS   time between SIGTERM and SIGKILL when a signal ends the job, and time that ranks have to\n"
     "                     end when one rank has ended without MPI_Finalize (10)\n"
-    "  --oversubscribe, --allow-run-as-root   accepted, no effect: more ranks than processors, and root, are allowed\n"
+    "  --oversubscribe, --allow-run-as-root, -genvall, -envall   accepted: so it is here without them\n"
+    "  -bootstrap, -wd, -cwd, --tag-output, -prepend-rank, --map-by ppr:N:node   names that other launchers have for -launcher,\n"
+    "                     -wdir, -l and -ppn N\n"
+    "  --mca A B, --map-by A, --bind-to A, --rank-by A, --report-bindings and more   options of Open MPI's and MPICH's launchers:\n"
+    "                     accepted without effect, with one line that says so\n"
     "  -h, -help, --help  this list\n"
     "  --version          the version\n"
     "Signals: SIGTERM and SIGINT ask the ranks to end, by SIGTERM; a second SIGINT kills them. SIGUSR1, SIGUSR2, SIGHUP, SIGTSTP\n"
@@ -128,9 +132,9 @@ static int take_host_option(launch_job_t *job, launch_part_t *part, words_t *wor
         job->per_host = number_of(word, value_of(words, word));
     else if (strcmp(word, "-fake-hosts") == 0)
         job->fakes = number_of(word, value_of(words, word));
-    else if (strcmp(word, "-launcher") == 0)
+    else if (strcmp(word, "-launcher") == 0 || strcmp(word, "-bootstrap") == 0)
         choose_way(job, value_of(words, word));
-    else if (strcmp(word, "-launcher-exec") == 0)
+    else if (strcmp(word, "-launcher-exec") == 0 || strcmp(word, "-bootstrap-exec") == 0)
         job->ssh = value_of(words, word);
     else
         return 0;
@@ -151,14 +155,95 @@ static void take_x(launch_part_t *part, char *text)
     add_variable(part, text, value + 1);
 }
 
+/* Options of the launchers of Open MPI and MPICH that have no meaning here, and the words behind them. `why` NULL: nothing is
+ * lost. */
+#define UNBOUND "ranks are not bound to processors, and fill the hosts in order; -ppn N sets the ranks of a host"
+#define PARAMETER "Verbena does not have that library's parameters; its own are in docs/settings.md"
+#define SILENT "mpiexec prints no such report"
+static const struct {
+    const char *name; /* without dashes */
+    int values;
+    const char *why;
+} foreign[] = {
+    {"oversubscribe", 0, NULL},
+    {"allow-run-as-root", 0, NULL},
+    {"genvall", 0, NULL},
+    {"envall", 0, NULL},
+    {"genvlist", 1, NULL},
+    {"envlist", 1, NULL},
+    {"q", 0, NULL},
+    {"quiet", 0, NULL},
+    {"mca", 2, PARAMETER},
+    {"gmca", 2, PARAMETER},
+    {"prtemca", 2, PARAMETER},
+    {"pmixmca", 2, PARAMETER},
+    {"tune", 1, PARAMETER},
+    {"am", 1, PARAMETER},
+    {"iface", 1, "VBN_TL_TCP_INTERFACE names the interface of Verbena"},
+    {"map-by", 1, UNBOUND},
+    {"rank-by", 1, UNBOUND},
+    {"bind-to", 1, UNBOUND},
+    {"rankmap", 1, UNBOUND},
+    {"binding", 1, UNBOUND},
+    {"cpus-per-proc", 1, UNBOUND},
+    {"cpus-per-rank", 1, UNBOUND},
+    {"cpu-set", 1, UNBOUND},
+    {"bynode", 0, UNBOUND},
+    {"byslot", 0, UNBOUND},
+    {"bind-to-core", 0, UNBOUND},
+    {"bind-to-socket", 0, UNBOUND},
+    {"bind-to-none", 0, UNBOUND},
+    {"use-hwthread-cpus", 0, UNBOUND},
+    {"nooversubscribe", 0, "more ranks than processors are allowed"},
+    {"report-bindings", 0, SILENT},
+    {"display-map", 0, SILENT},
+    {"display-allocation", 0, SILENT},
+    {"print-rank-map", 0, SILENT},
+    {"print-all-exitcodes", 0, SILENT},
+    {"v", 0, SILENT},
+    {"verbose", 0, SILENT},
+    {"prefix", 1, "mpiexec runs the same path on each host"},
+    {"rmk", 1, "-hosts or -f names the hosts"},
+};
+
+/* "ppr:N:node" places N ranks on each host; other ways are not there. */
+static int take_mapping(launch_job_t *job, const char *way)
+{
+    int each, length = 0;
+    if (sscanf(way, "ppr:%d:node%n", &each, &length) != 1 || length == 0 || each < 1 || each > MOST_RANKS)
+        return 0;
+    job->per_host = each;
+    return 1;
+}
+
+/* Takes an option of another launcher; 0: none has it. */
+static int take_foreign_option(launch_job_t *job, words_t *words, const char *word)
+{
+    const char *name = word + strspn(word, "-");
+    for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
+        if (strcmp(name, foreign[i].name) != 0)
+            continue;
+        const char *value = foreign[i].values > 0 ? value_of(words, word) : NULL;
+        if (foreign[i].values > 1)
+            (void)value_of(words, word);
+        if (strcmp(name, "map-by") == 0 && take_mapping(job, value))
+            return 1;
+        if (foreign[i].why != NULL)
+            launch_say("%s%s%s: no effect here: %s", word, value == NULL ? "" : " ", value == NULL ? "" : value,
+                       foreign[i].why);
+        return 1;
+    }
+    return 0;
+}
+
 /* Takes one option; 0: the word is none. */
 static int take_option(launch_job_t *job, launch_part_t *part, words_t *words)
 {
-    static const char *const count[] = {"-n", "-np", "--np", NULL};
-    static const char *const folder[] = {"-wdir", "--wdir", NULL};
+    static const char *const count[] = {"-n", "--n", "-np", "--np", "-c", NULL};
+    static const char *const folder[] = {"-wdir", "--wdir", "-wd", "--wd", "-cwd", NULL};
     static const char *const help[] = {"-h", "--help", "-help", NULL};
     static const char *const patience[] = {"-kill-after", "--kill-after", NULL};
-    static const char *const needless[] = {"--oversubscribe", "--allow-run-as-root", NULL};
+    static const char *const labels[] = {"-l", "--tag-output", "-tag-output", "-prepend-rank", NULL};
     const char *word = *words->at;
     if (word[0] != '-')
         return 0;
@@ -178,7 +263,7 @@ static int take_option(launch_job_t *job, launch_part_t *part, words_t *words)
             add_variable(part, name, value);
     } else if (strcmp(word, "-x") == 0) {
         take_x(part, value_of(words, word));
-    } else if (strcmp(word, "-l") == 0) {
+    } else if (is_one_of(word, labels)) {
         job->labels = 1;
     } else if (is_one_of(word, patience)) {
         job->kill_after = seconds_of(word, value_of(words, word));
@@ -188,7 +273,7 @@ static int take_option(launch_job_t *job, launch_part_t *part, words_t *words)
     } else if (strcmp(word, "--version") == 0) {
         puts("mpiexec of Verbena " LAUNCH_VERSION);
         exit(0);
-    } else if (!is_one_of(word, needless)) {
+    } else if (!take_foreign_option(job, words, word)) {
         refuse("unknown option %s", word);
     }
     return 1;

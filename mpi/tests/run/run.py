@@ -81,6 +81,16 @@ def options(build):
     return expect(status == 0 and set(out.splitlines()) == wanted, status, out, err)
 
 
+def options_of_others(build):
+    """Options of Open MPI's and MPICH's launchers: those that mean something act, and each other one has its line."""
+    words = ["--mca", "btl", "self,tcp", "--bind-to", "core", "--map-by", "core", "--map-by", "ppr:1:node", "--oversubscribe",
+             "--allow-run-as-root", "-genvall", "-bootstrap", "fork", "-prepend-rank", "-wd", "/", "-hosts", "one,two", "-np", 2]
+    status, out, err = launch(build, *words, "sh", "-c", "echo $PWD $MPI_LOCALNRANKS")
+    said = [re.sub(": no effect here: .*", "", line) for line in err.splitlines()]
+    return expect(status == 0 and sorted(out.splitlines()) == ["[0] / 1", "[1] / 1"] and said ==
+                  ["mpiexec: --mca btl", "mpiexec: --bind-to core", "mpiexec: --map-by core"], status, out, err)
+
+
 def labels(build):
     _, out, err = launch(build, "-n", 3, "-l", "sh", "-c", "echo a; printf b")
     wanted = [f"[{rank}] {text}" for rank in range(3) for text in "ab"]
@@ -259,8 +269,8 @@ def many_windows(build):
     return expect(status == 0 and "64 windows of 64 ranks: 0 more descriptors" in out, status, out, err)
 
 
-OWN = (terminated, options, labels, whole_lines, standard_input, bad_options, wrong_launcher, singleton, fatal, examples, bench,
-       ends_quietly, hydra, no_lasting_files, settings, ways_of_allreduce, scarce_addresses, refused_memory)
+OWN = (terminated, options, options_of_others, labels, whole_lines, standard_input, bad_options, wrong_launcher, singleton, fatal,
+       examples, bench, ends_quietly, hydra, no_lasting_files, settings, ways_of_allreduce, scarce_addresses, refused_memory)
 
 # The first word of a test's name, and the tests.
 GROUPS = (("mpiexec", leftovers.TESTS), ("mpiexec", OWN), ("lines", lines.TESTS), ("ends", ends.TESTS), ("asked", asked.TESTS),
