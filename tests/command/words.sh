@@ -97,7 +97,7 @@ check_bench() { # rows stand in Python, which a fresh machine may not have yet
 }
 
 check_doctor() {
-    case ${1:-} in '' | -*) ;; *) one_of "doctor: unknown system" "$1" spark hadoop hbase memcached ;; esac
+    case ${1:-} in '' | -*) ;; *) one_of "doctor: unknown system" "$1" spark hadoop hbase memcached mpi ;; esac
 }
 
 check_guest() { # as tests/guest/run.py reads them: options, then the command

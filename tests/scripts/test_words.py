@@ -14,7 +14,7 @@ REFUSED = {
     "dmeo": "unknown command 'dmeo'; did you mean demo?",
     "demo mpy": "unknown demonstration 'mpy'; did you mean mpi?",
     "demo --mintes 3": "unknown option '--mintes'; did you mean --minutes?",
-    "doctor nosuch": "unknown system 'nosuch'; there are: spark hadoop hbase memcached",
+    "doctor nosuch": "unknown system 'nosuch'; there are: spark hadoop hbase memcached mpi",
     "bench nosuch": "unknown row or group 'nosuch'; './verbena bench list' shows all",
     "bench spark.gruopby": "did you mean spark.groupby?",
     "bench core --quik": "unknown option '--quik'; did you mean --quick?",

@@ -22,7 +22,7 @@ PROGRAMS = ROOT / "mpi/tests/run"
 sys.path[:0] = [str(PROGRAMS), str(ROOT / "mpi/tests/shim")]
 import values  # noqa: E402  (needs the path above)
 from cases import Case, main  # noqa: E402
-from runner import LIMIT, Skipped, launch  # noqa: E402
+from runner import LIMIT, Skipped, expect, launch  # noqa: E402
 
 # Need functions or constants that Debian's mpi.h of the family does not have. MPI 5 and the standard ABI; MPI 4, too.
 NEWEST = {"always", "buffers", "error_codes", "fortran", "info", "inspect", "integers", "limit", "nobody", "own_core", "sessions",
@@ -95,6 +95,28 @@ def values_agree(family, build):
     return values.check(family.name, values.exported(library), [family.packages(), pathlib.Path(newest)])
 
 
+def compile_text(text, *words):
+    subprocess.run(["cc", "-x", "c", "-", "-x", "none", *words], input=text, text=True, check=True, timeout=LIMIT)
+
+
+def doctor(family, build):
+    """It finds our library for a program, whatever way the program looks for its own one, and names that are not there."""
+    with tempfile.TemporaryDirectory() as folder:
+        library, program, problems = pathlib.Path(folder) / family.library, pathlib.Path(folder) / "program", []
+        compile_text("int MPI_Init(void){return 0;} int MPI_Absent(void){return 0;}", "-shared", f"-Wl,-soname,{family.library}",
+                     "-o", library)
+        for flag in ("-Wl,-z,lazy", f"-Wl,--enable-new-dtags,-rpath,{folder}", f"-Wl,--disable-new-dtags,-rpath,{folder}"):
+            compile_text("int MPI_Init(void), MPI_Absent(void); int main(void) { return MPI_Init() + MPI_Absent(); }",
+                         library, flag, "-o", program)
+            result = subprocess.run([sys.executable, ROOT / "mpi/launch/doctor.py", build, program], capture_output=True,
+                                    text=True, timeout=LIMIT, check=False)
+            problems += expect(result.returncode == 1 and f"/lib/{family.name}/{family.library} (Verbena)" in result.stdout
+                               and f"needs {family.library}: {family.title}\n" in result.stdout
+                               and re.findall(r"missing: (\w+)", result.stdout) == ["MPI_Absent"], flag, result.stdout,
+                               result.stderr)
+        return problems
+
+
 def ranks_of(source):
     found = re.search(r"^ \* ranks: ([\d ]+)", source.read_text(), re.MULTILINE)
     return [int(word) for word in found.group(1).split()] if found else []
@@ -111,6 +133,7 @@ def programs(family):
 
 def cases(family):
     yield Case(f"{family.name} values", lambda build: values_agree(family, build))
+    yield Case(f"{family.name} doctor", lambda build: doctor(family, build))
     yield from programs(family)
     yield Case(f"{family.name} programs of newer standards", lambda _: newer(family), long=True)
 
