@@ -64,7 +64,8 @@ static void like_allreduce(tree_t *tree, int size, void *to)
 {
     int power = 1;
     if (size == 2) { /* as below, without a tree */
-        join(tree, tree->from[0], tree->from[1], to);
+        copy(to, tree->from[1], tree->length);
+        tree->reduce->apply(tree->reduce, tree->from[0], to, tree->count);
         return;
     }
     while (power * 2 <= size)
@@ -89,6 +90,10 @@ void node_combine(const grp_reduce_t *reduce, const void *const *from, int size,
                   node_order_t order)
 {
     tree_t tree = {.reduce = reduce, .from = from, .count = count, .length = count * reduce->element};
+    if (size == 2 && reduce->combine != NULL) { /* either order */
+        reduce->combine(from[0], from[1], result, count);
+        return;
+    }
     (order == NODE_ORDER_ALL ? like_allreduce : like_reduce)(&tree, size, result);
 }
 
