@@ -43,12 +43,14 @@ HEAD = """#include "op/op.h"
 
 #if defined(__clang__)
 #define EACH_BY_ITSELF _Pragma("clang loop vectorize(assume_safety)")
+#define WHOLE_VECTORS
 #else
 #define EACH_BY_ITSELF _Pragma("GCC ivdep")
+#define WHOLE_VECTORS ",prefer-vector-width=512"
 #endif
 
 #if defined(__x86_64__)
-#define AVX512 "avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512"
+#define AVX512 "avx512f,avx512bw,avx512dq,avx512vl" WHOLE_VECTORS
 #define KERNEL(name, type, value)                                                                                      \\
     BODY(name, type, value)                                                                                            \\
     FORM(name, _plain)                                                                                                 \\
