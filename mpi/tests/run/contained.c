@@ -45,6 +45,7 @@ static void in_turn(maker_t *make, MPI_Aint bytes)
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK(base[0] == rank + 1 && base[bytes - 1] == rank + 1);
     CHECK(MPI_Win_free(&win) == MPI_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD); /* behind it all ranks have given their memory back */
 }
 
 int main(int argc, char **argv)
