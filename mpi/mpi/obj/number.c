@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * number.c - numbers of objects: a table, whose entry a program takes when it first asks for an object's number, and the object
  * gives back when it ends. The entry that was given back first is used first, so that a stale number stays one for long.
+ * A request that goes back to the pool keeps its number for the next one: no call takes the lock for it.
  *
  * The table grows by chunks that never move, so that reading takes no lock: libraries of other ABIs, whose handles are ints, read
  * an entry or a number for each handle of each call.
@@ -87,8 +88,8 @@ void *obj_from_int(int number, const void *null)
     if (number >= 0 && number < FIRST)
         return (void *)(uintptr_t)number;
     const entry_t *entry = number >= FIRST && number - FIRST < CHUNK * CHUNKS ? entry_at(number - FIRST) : NULL;
-    const void *found = entry == NULL ? NULL : __atomic_load_n(&entry->object, __ATOMIC_ACQUIRE); /* take_number */
-    return (void *)(uintptr_t)(found == NULL ? null : found);
+    const obj_t *found = entry == NULL ? NULL : __atomic_load_n(&entry->object, __ATOMIC_ACQUIRE); /* take_number */
+    return (void *)(uintptr_t)(found == NULL || found->kind == OBJ_DEAD ? null : found);
 }
 
 void obj_give_number(obj_t *object)

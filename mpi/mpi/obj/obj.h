@@ -63,6 +63,12 @@ static inline void obj_end(obj_t *object)
     object->kind = OBJ_DEAD;
 }
 
+/* The object ends, and its memory waits for the next one of its kind, which takes the number over. */
+static inline void obj_rest(obj_t *object)
+{
+    object->kind = OBJ_DEAD;
+}
+
 static inline int obj_is_predefined(const void *handle)
 {
     return (uintptr_t)handle < 0x1000;

@@ -27,7 +27,7 @@ p2p_request_t *p2p_take(void)
 
 void p2p_put(p2p_request_t *request)
 {
-    obj_end(&request->obj);
+    obj_rest(&request->obj);
     request->next = pool;
     pool = request;
 }
@@ -51,6 +51,7 @@ void p2p_close(void)
 {
     while (pool != NULL) {
         p2p_request_t *next = pool->next;
+        obj_end(&pool->obj); /* gives its number back */
         free(pool->copy);
         free(pool->io);
         free(pool);
