@@ -13,6 +13,7 @@ import dataclasses
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,7 +23,8 @@ PROGRAMS = ROOT / "mpi/tests/run"
 sys.path[:0] = [str(PROGRAMS), str(ROOT / "mpi/tests/shim")]
 import values  # noqa: E402  (needs the path above)
 from cases import Case, main  # noqa: E402
-from runner import LIMIT, Skipped, expect, launch  # noqa: E402
+from costs import COUNTER  # noqa: E402
+from runner import LIMIT, Skipped, expect, instrumented, launch  # noqa: E402
 
 # Need functions or constants that Debian's mpi.h of the family does not have. MPI 5 and the standard ABI; MPI 4, too.
 NEWEST = {"always", "buffers", "error_codes", "fortran", "info", "inspect", "integers", "limit", "nobody", "own_core", "sessions",
@@ -117,6 +119,36 @@ def doctor(family, build):
         return problems
 
 
+# Instructions that a library may add to a call of cost.c: of Open MPI, of MPICH. They may fall, not rise.
+COSTS = {"rank": (20, 60), "size": (20, 60), "probe": (60, 105), "message of three calls": (165, 390),
+         "waitall of 64": (3700, 5200)}
+
+
+def instructions(build, program, call):
+    """Of one call, on the average; None: the run failed."""
+    status, out, err = launch(build, "-n", 1, *COUNTER, program, call, environment={"VBN_PROTO_COST_FILE": "none"})
+    count, calls = re.search(r"Collected : (\d+)", err), re.search(r"calls (\d+)", out)
+    return int(count.group(1)) / int(calls.group(1)) if status == 0 and count and calls else None
+
+
+def costs_more(family, build):
+    """The instructions that conversion takes, beside the same program of the standard ABI."""
+    if shutil.which("valgrind") is None:
+        raise Skipped("valgrind is not installed: apt install valgrind")
+    if instrumented(build):
+        raise Skipped("a build with sanitizers is not measured")
+    source, problems = ROOT / "mpi/tests/shim/cost.c", []
+    with tempfile.TemporaryDirectory() as folder:
+        standard, (program, text) = pathlib.Path(folder) / "standard", compiled(family, source, folder)
+        subprocess.run([build / "bin/mpicc", "-O1", source, "-o", standard], check=True, timeout=LIMIT)
+        for call, budgets in COSTS.items():
+            counts = [instructions(build, one, call[0]) for one in (standard, program)]
+            more, budget = None if None in counts else counts[1] - counts[0], budgets[FAMILIES.index(family)]
+            print(f"{family.name} {call}: {counts} instructions, {more} more, at most {budget}")
+            problems += expect(more is not None and 0 < more <= budget, f"{call}: {counts}, at most {budget} more", text)
+    return problems
+
+
 def ranks_of(source):
     found = re.search(r"^ \* ranks: ([\d ]+)", source.read_text(), re.MULTILINE)
     return [int(word) for word in found.group(1).split()] if found else []
@@ -133,6 +165,7 @@ def programs(family):
 
 def cases(family):
     yield Case(f"{family.name} values", lambda build: values_agree(family, build))
+    yield Case(f"{family.name} costs", lambda build: costs_more(family, build), long=True)
     yield Case(f"{family.name} doctor", lambda build: doctor(family, build))
     yield from programs(family)
     yield Case(f"{family.name} programs of newer standards", lambda _: newer(family), long=True)
