@@ -67,7 +67,8 @@ def unseen(build, call, layout, program="dies"):
 
 def ends_unseen(build, call, layout, way="unseen"):
     """The same in what makes sets of ranks by several collectives, of which ranks may see different ones fail: each of the others
-    ends the call with an error, or a rank that waits for one that has done so ends the job, and names the lost one."""
+    ends the call with an error, or a rank that waits for one that has done so ends the job, and names the lost one, or who has
+    failed because another one told it so."""
     missing = {f"rank {rank}: an error\n" for rank in range(RANKS) if rank != 1}
     with started(build, "-n", RANKS, *LAYOUTS[layout][0], build / "tests/win_dies", way, call, stdout=subprocess.PIPE,
                  stderr=subprocess.PIPE, stdin=subprocess.DEVNULL) as process:
@@ -76,7 +77,8 @@ def ends_unseen(build, call, layout, way="unseen"):
         if not missing:
             process.terminate()
         _, err = process.communicate()
-    return expect(not missing or "rank 1 of the job is lost" in err, f"status {process.returncode}", *sorted(missing), err)
+    named = re.search(r"rank 1 of the job is lost|rank \d of the job has failed in it", err)
+    return expect(not missing or named, f"status {process.returncode}", *sorted(missing), err)
 
 
 def collectives():
