@@ -5,7 +5,8 @@
 usage: run.py BUILD [--full] [NAME ...]   BUILD: the build folder of mpi/. Ends with "N passed, N failed, N skipped".
        run.py BUILD --list [--full] [NAME ...]  prints the names of the tests; nothing needs to be built for it.
 
-VERBENA_MPICH names the folder with PyPI's MPICH (./verbena make mpi-fortran).
+VERBENA_MPICH names the folder with PyPI's MPICH, VERBENA_MPICH_SOURCE that of Debian's source of MPICH, whose Fortran tests are run
+(./verbena make mpi-fortran). --full: all of these tests.
 """
 import os
 import pathlib
@@ -17,7 +18,8 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "run"), str(HERE.parents[1] / "gen")]
-import tables  # noqa: E402  (needs the path above)
+import suite  # noqa: E402  (needs the path above)
+import tables  # noqa: E402
 from cases import Case, main  # noqa: E402
 from runner import LIMIT, Skipped, expect, launch  # noqa: E402
 
@@ -145,7 +147,7 @@ def mpich(build):
 
 
 CASES = [program(*row) for row in (("hello", 1), ("hello", 3), ("moves", 1), ("moves", 3), ("objects", 1), ("objects", 3))] + \
-    [Case(f"fortran {test.__name__}", test) for test in (names, hidden, wrapper, cmake, mpich)]
+    [Case(f"fortran {test.__name__}", test) for test in (names, hidden, wrapper, cmake, mpich)] + suite.CASES
 
 if __name__ == "__main__":
     sys.exit(main(__doc__, CASES))
