@@ -21,8 +21,9 @@ sys.path[:0] = [str(HERE.parent / "run"), str(HERE.parents[1] / "gen")]
 import suite  # noqa: E402  (needs the path above)
 import tables  # noqa: E402
 from cases import Case, main  # noqa: E402
-from runner import LIMIT, Skipped, expect, launch  # noqa: E402
+from runner import LIMIT, Skipped, expect, instrumented, launch  # noqa: E402
 
+ABOVE = 55
 PROGRAMS = {"hello": ("hello.f",), "moves": ("rule.f90", "moves.f90"), "objects": ("rule.f90", "objects.f90")}
 PROJECT = """cmake_minimum_required(VERSION 3.16)
 project(user LANGUAGES Fortran)
@@ -146,8 +147,29 @@ def mpich(build):
         return expect(result.returncode == 0, result.stdout, result.stderr)
 
 
+def cost(build):
+    """mpi_send_ takes at most ABOVE instructions more than MPI_Send."""
+    if not shutil.which("valgrind"):
+        raise Skipped("valgrind is not installed: apt install valgrind")
+    if instrumented(build):
+        raise Skipped("a build with sanitizers is not measured")
+    counts = []
+    with tempfile.TemporaryDirectory() as folder:
+        made = run(build / "bin/mpicc", "-O2", HERE / "cost.c", "-o", f"{folder}/cost", "-lmpifort_abi")
+        for function in ("cost_of_c", "cost_of_fortran"):
+            text = run("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--collect-atstart=no",
+                       f"--toggle-collect={function}", f"{folder}/cost").stderr if made.returncode == 0 else made.stderr
+            found = re.search(r"Collected : (\d+)", text)
+            if not found:
+                return [text]
+            counts.append(int(found.group(1)) / 1000)  # the rounds of cost.c
+    above = counts[1] - counts[0]
+    print(f"mpi_send_: {above:.0f} instructions above MPI_Send, at most {ABOVE}")
+    return expect(0 < above <= ABOVE, counts)
+
+
 CASES = [program(*row) for row in (("hello", 1), ("hello", 3), ("moves", 1), ("moves", 3), ("objects", 1), ("objects", 3))] + \
-    [Case(f"fortran {test.__name__}", test) for test in (names, hidden, wrapper, cmake, mpich)] + suite.CASES
+    [Case(f"fortran {test.__name__}", test) for test in (names, hidden, wrapper, cmake, mpich, cost)] + suite.CASES
 
 if __name__ == "__main__":
     sys.exit(main(__doc__, CASES))
