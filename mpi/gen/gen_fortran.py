@@ -232,8 +232,8 @@ def choice(name):
 def dummy(function, parameter):
     """Declarations of a dummy argument in an interface of the module mpi."""
     name, kind, declared = parameter.name, parameter.kind, parameter.small
-    if kind in ("BUFFER_IN", "BUFFER_OUT", "ADDRESS") or kind == "POINTER_OUT" and function.name.lower()[-4:] != "attr" \
-            and function.name != "Attr_get":
+    if kind in ("BUFFER_IN", "BUFFER_OUT", "BUFFER_ADDRESS_OUT", "ADDRESS") or kind == "POINTER_OUT" and \
+            function.name.lower()[-4:] != "attr" and function.name != "Attr_get":
         return choice(name)
     if kind.endswith("FUNCTION"):
         return [f"EXTERNAL :: {name}"]
