@@ -274,6 +274,7 @@ def write_symbols(folder, family):
     values = standard_values()
     found = symbols(family, values)
     named = {values[name, handle]: row["symbol"] for handle, rows in family["handles"].items() for name, row in rows.items()}
+    named.update({values[row["as"], row["of"]]: symbol for symbol, row in family["others"].items() if row.get("back")})
     lines = [tables.generated("Predefined handles.") + '#include "shim.h"\n']
     lines += [f"SHIM_SYMBOL({symbol}, {value:#x}, {family['sizes'][handle]});" for symbol, (handle, value) in found.items()]
     lines += [f"SHIM_UNNAMED(unnamed_{value:x}, {value:#x});" for value in sorted({*values.values()} - named.keys())]
