@@ -3,7 +3,6 @@
  * makes no progress, does not, and another thread is told its error. Then everything is done at all targets.
  * ranks: 3 4 tcp
  */
-#define _GNU_SOURCE
 #define RULE_THREADS MPI_THREAD_MULTIPLE
 #include <pthread.h>
 #include <signal.h>

@@ -3,7 +3,6 @@
  * has no memory is made at no rank (12.2.2).
  * ranks: 1 2 3 4 tcp nodes
  */
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <malloc.h>
 #include <stdint.h>
@@ -14,8 +13,7 @@
 #define WINDOWS 64
 #define WORDS 1024
 #define ROUNDS 200
-#define HEAP                                                                                                           \
-    (16384 + 256 * size) /* bytes of a window at a rank that accesses all others; docs/mpi.md has what they are */
+#define HEAP (16384 + 256 * size) /* bytes that a window may take where all ranks access all */
 
 static int descriptors(void)
 {
