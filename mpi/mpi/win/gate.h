@@ -4,7 +4,8 @@
  *
  * G1 The word counts readers, or has a writer. G2 While requests wait in the target's queue, nobody goes past them: only the target
  * hands the lock out. G3 Who returns the last lock while requests wait tells the target. The queue's mark and the return change one
- * word, so one of both sees the other. G4 A request that MPI_Win_lock_all has promised joins readers in spite of the queue (E2).
+ * word, so one of both sees the other. G4 A request that MPI_Win_lock_all has promised joins readers in spite of the queue (E2),
+ * also out of the queue. So readers that follow each other without a gap can keep a writer out.
  * G5 A memory that MPI_Win_post exposes is not locked (E4).
  */
 #ifndef VERBENA_MPI_WIN_GATE_H

@@ -21,16 +21,27 @@ static void refuse(const mpi_win_t *win, int origin, uint64_t token, int error)
     (void)win_say(win, origin, WIN_AM_ANSWER, &header, NULL, 0);
 }
 
-/* Grants requests that wait, in their order, as far as the lock is free. */
+static void grant_at(mpi_win_t *win, win_waiter_t **at)
+{
+    win_waiter_t *granted = *at;
+    *at = granted->next;
+    if (*at == NULL)
+        win->waiters_end = at;
+    grant(win, granted);
+    free(granted);
+}
+
+/* Grants requests that wait, in their order, as far as the lock is free. Once readers have it, promised requests further back join
+ * them (G4). */
 static void serve(mpi_win_t *win)
 {
-    while (win->waiters != NULL && win_gate_grant(win->gate, win->waiters->lock == WIN_EXCLUSIVE)) {
-        win_waiter_t *first = win->waiters;
-        win->waiters = first->next;
-        if (win->waiters == NULL)
-            win->waiters_end = &win->waiters;
-        grant(win, first);
-        free(first);
+    while (win->waiters != NULL && win_gate_grant(win->gate, win->waiters->lock == WIN_EXCLUSIVE))
+        grant_at(win, &win->waiters);
+    for (win_waiter_t **at = &win->waiters; *at != NULL;) {
+        if ((*at)->promised && win_gate_enter(win->gate, 0, 1) == WIN_PASS_GOT)
+            grant_at(win, at);
+        else
+            at = &(*at)->next;
     }
     if (win->waiters == NULL)
         win_gate_queue(win->gate, 0);

@@ -97,17 +97,29 @@ int mpi_Win_unlock(int rank, MPI_Win win)
     return give_back(found, rank);
 }
 
-/* E2: what the program may load and store without a call is locked at once. */
+/* E2: what the program may load and store without a call is locked at once, in the order of ranks, as most programs lock. */
 static int take_lent(mpi_win_t *win)
 {
-    const int own = win->comm->ranks->rank;
-    int rc = win_lock_promised(win, own);
+    int rc = MPI_SUCCESS;
     for (int rank = 0; rc == MPI_SUCCESS && rank < win->comm->ranks->size; rank++) {
         const win_target_t *target = win_target_known(win, rank);
-        if (rank != own && (win->shared != NULL || (target != NULL && target->lent)))
+        if (rank == win->comm->ranks->rank || win->shared != NULL || (target != NULL && target->lent))
             rc = win_lock_promised(win, rank);
     }
     return rc;
+}
+
+/* Of an epoch that does not begin after all. */
+static void return_taken(mpi_win_t *win)
+{
+    for (int rank = 0; rank < win->comm->ranks->size; rank++) {
+        win_target_t *target = win_target_known(win, rank);
+        if (target == NULL || target->lock == WIN_UNLOCKED)
+            continue;
+        const win_lock_t lock = target->lock;
+        target->lock = WIN_UNLOCKED;
+        (void)win_lock_return(win, rank, lock); /* the first error is the one to tell */
+    }
 }
 
 int mpi_Win_lock_all(int assert, MPI_Win win)
@@ -124,6 +136,8 @@ int mpi_Win_lock_all(int assert, MPI_Win win)
         rc = take_lent(found);
     if (rc == MPI_SUCCESS)
         found->epoch = WIN_LOCK_ALL;
+    else
+        return_taken(found);
     return rc;
 }
 

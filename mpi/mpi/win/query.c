@@ -5,20 +5,28 @@
 
 #include "err/err.h"
 #include "mpi_impl.h"
-#include "win/win.h"
+#include "win/take.h"
 
 /* The rank itself; of MPI_PROC_NULL the first one with memory (12.2.3). NULL: none has memory. */
-static int find(mpi_win_t *win, int rank, win_target_t **target_p)
+static int find(mpi_win_t *win, int *rank_p, win_target_t **target_p)
 {
-    if (rank != MPI_PROC_NULL)
-        return win_describe(win, rank, target_p);
+    if (*rank_p != MPI_PROC_NULL)
+        return win_describe(win, *rank_p, target_p);
     for (int i = 0; i < win->comm->ranks->size; i++) {
         const int rc = win_describe(win, i, target_p);
+        *rank_p = i;
         if (rc != MPI_SUCCESS || (*target_p)->size > 0)
             return rc;
     }
     *target_p = NULL;
     return MPI_SUCCESS;
+}
+
+/* E2: the program may load and store there from now on. */
+static int lend(mpi_win_t *win, int rank, win_target_t *target)
+{
+    target->lent = 1;
+    return win->epoch == WIN_LOCK_ALL && !win->nocheck ? win_lock_promised(win, rank) : MPI_SUCCESS;
 }
 
 /* Of memory that is not mapped here size and address are 0. */
@@ -32,12 +40,12 @@ int mpi_Win_shared_query(MPI_Win win, int rank, MPI_Aint *size, MPI_Aint *disp_u
     if (baseptr == NULL)
         return err_set(MPI_ERR_ARG, "baseptr is NULL");
     int rc = rank == MPI_PROC_NULL ? MPI_SUCCESS : win_check_rank(found, rank);
-    rc = rc == MPI_SUCCESS ? find(found, rank, &target) : rc;
+    rc = rc == MPI_SUCCESS ? find(found, &rank, &target) : rc;
     if (rc != MPI_SUCCESS)
         return rc;
     void *base = target == NULL ? NULL : target->near;
-    if (base != NULL)
-        target->lent = 1;
+    if (base != NULL && (rc = lend(found, rank, target)) != MPI_SUCCESS)
+        return rc;
     *size = base == NULL ? 0 : (MPI_Aint)target->size;
     *disp_unit = target == NULL ? 1 : (MPI_Aint)target->unit;
     memcpy(baseptr, &base, sizeof(base));
