@@ -215,12 +215,12 @@ int mpi_Compare_and_swap(const void *origin_addr, const void *compare_addr, void
                          int target_rank, MPI_Aint target_disp, MPI_Win win)
 {
     win_call_t *call;
+    const win_place_t place = {target_rank, target_disp, 1, datatype};
     int rc = check_swap(datatype);
-    if (rc != MPI_SUCCESS)
+    if (rc != MPI_SUCCESS || win_direct_swap(win_of(win), origin_addr, compare_addr, result_addr, &place))
         return rc;
     rc = win_call_begin(win_of(win), target_rank, NULL, &call);
     if (call == NULL)
         return rc;
-    const win_place_t place = {target_rank, target_disp, 1, datatype};
     return win_call_made(call, make_swap(call, origin_addr, compare_addr, result_addr, &place), NULL);
 }

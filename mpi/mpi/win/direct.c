@@ -3,9 +3,13 @@
  */
 #include "win/direct.h"
 
+#include <string.h>
+
 #include "dt/data.h"
 #include "win/apply.h"
 #include "win/epoch.h"
+
+#define SWAPPED_MOST 16u /* bytes of an integer or a logical */
 
 typedef struct spot {
     const win_target_t *target;
@@ -58,13 +62,19 @@ int win_direct_move(mpi_win_t *win, const win_buffer_t *buffer, const win_place_
     return 1;
 }
 
+/* W4: this rank executes, as its memory's owner or with the word. */
+static int executes(const mpi_win_t *win, const win_place_t *place, const spot_t *spot)
+{
+    return spot->target->word != NULL || place->rank == win->comm->ranks->rank;
+}
+
 int win_direct_accumulate(mpi_win_t *win, const win_buffer_t *from, const win_buffer_t *into, const win_place_t *place,
                           MPI_Op op)
 {
     spot_t spot;
     if ((from != NULL && !is_alike(from, place)) || (into != NULL && !is_alike(into, place)) ||
         !find(win, place, op != MPI_NO_OP, &spot) || !win_op_takes(op, spot.type) || spot.bytes > WIN_DATA_MOST ||
-        (spot.target->word == NULL && place->rank != win->comm->ranks->rank)) /* W4: the target executes */
+        !executes(win, place, &spot))
         return 0;
     const win_change_t change = {.first = spot.target->near + spot.offset,
                                  .spacing = (int64_t)spot.type->size,
@@ -73,5 +83,24 @@ int win_direct_accumulate(mpi_win_t *win, const win_buffer_t *from, const win_bu
                                  .op = op,
                                  .data = from == NULL ? NULL : from->address};
     win_change(&change, spot.target->word, into == NULL ? NULL : (unsigned char *)(uintptr_t)into->address);
+    return 1;
+}
+
+int win_direct_swap(mpi_win_t *win, const void *origin, const void *compare, void *result, const win_place_t *place)
+{
+    spot_t spot;
+    unsigned char data[2 * SWAPPED_MOST];
+    if ((uintptr_t)origin < DT_NOWHERE || (uintptr_t)compare < DT_NOWHERE || (uintptr_t)result < DT_NOWHERE ||
+        !find(win, place, 1, &spot) || spot.bytes > SWAPPED_MOST || !executes(win, place, &spot))
+        return 0;
+    memcpy(data, origin, spot.bytes);
+    memcpy(data + spot.bytes, compare, spot.bytes);
+    const win_change_t change = {.first = spot.target->near + spot.offset,
+                                 .spacing = (int64_t)spot.type->size,
+                                 .count = 1,
+                                 .basic = spot.type,
+                                 .swaps = 1,
+                                 .data = data};
+    win_change(&change, spot.target->word, result);
     return 1;
 }

@@ -13,5 +13,7 @@ int win_direct_move(mpi_win_t *win, const win_buffer_t *buffer, const win_place_
 /* A call of the accumulate family. from: NULL for MPI_NO_OP. into: NULL where the elements before are not asked for. */
 int win_direct_accumulate(mpi_win_t *win, const win_buffer_t *from, const win_buffer_t *into, const win_place_t *place,
                           MPI_Op op);
+/* Compare and swap of a type that takes it; place->count is 1. */
+int win_direct_swap(mpi_win_t *win, const void *origin, const void *compare, void *result, const win_place_t *place);
 
 #endif

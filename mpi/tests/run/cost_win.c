@@ -19,6 +19,7 @@ typedef struct kind {
 } kind_t;
 
 static int64_t value = 7;
+static int64_t expected = 5;
 static int64_t result;
 static MPI_Win unlocked;
 
@@ -42,6 +43,11 @@ static void accumulate(MPI_Win win)
     MPI_Accumulate(&value, 1, MPI_INT64_T, TARGET, 1, 1, MPI_INT64_T, MPI_SUM, win);
 }
 
+static void swap(MPI_Win win)
+{
+    MPI_Compare_and_swap(&value, &expected, &result, MPI_INT64_T, TARGET, 1, win);
+}
+
 static void flush(MPI_Win win)
 {
     MPI_Win_flush(TARGET, win);
@@ -55,9 +61,13 @@ static void lock(MPI_Win win)
     MPI_Win_unlock(TARGET, unlocked);
 }
 
-static const kind_t kinds[] = {
-    {"put", put},     {"get", get},  {"fetch_and_op", fetch_and_op}, {"accumulate", accumulate},
-    {"flush", flush}, {"lock", lock}};
+static const kind_t kinds[] = {{"put", put},
+                               {"get", get},
+                               {"fetch_and_op", fetch_and_op},
+                               {"accumulate", accumulate},
+                               {"compare_and_swap", swap},
+                               {"flush", flush},
+                               {"lock", lock}};
 
 void cost_round(operation_fn call, MPI_Win win); /* not static: callgrind finds it by name */
 
