@@ -26,7 +26,7 @@ typedef enum binary_status {
     BINARY_NO_MEMORY = 0x82
 } binary_status_t;
 
-/* Parses the packet at the beginning of the bytes, but for a value that is to be stored. Returns the length of what was parsed,
+/* Parses the packet at the beginning of the bytes, but for a value that is to be stored. Returns the parsed length,
  * 0: more has to come. An error is REQUEST_ERROR with its status; a wrong magic is REQUEST_QUIT without an answer. */
 size_t binary_parse(const char *bytes, size_t length, request_t *request);
 

@@ -72,7 +72,7 @@ static inline _Atomic uint32_t *published_numbers(published_t *page)
 }
 
 /* Items created until this second are hidden at second `now`. Two flushes within a second are two seconds of flush_time, and new
- * items are created behind it; a flush that comes at `next` hides at least what was created since the last one. */
+ * items are created behind it; a flush at `next` hides at least the items created since the last one. */
 static inline uint32_t published_flush(uint32_t flush_time, uint32_t next, uint32_t now)
 {
     if (next == 0 || next > now)

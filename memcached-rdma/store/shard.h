@@ -98,7 +98,7 @@ typedef struct found {
 unsigned ttl_bucket(uint32_t expiry, uint32_t now);
 bool item_expired(const item_t *item, uint32_t now);
 bool item_flushed(const shard_t *shard, const item_t *item, uint32_t now);
-/* Readers hide from now on what is flushed (I4). What hides more is written first. */
+/* Readers hide flushed items from now on (I4). Of both words the one that hides more is written first. */
 void ttl_publish_flush(const shard_t *shard);
 /* A flush whose second has come becomes one of the past. */
 void ttl_settle_flush(shard_t *shard, uint32_t now);

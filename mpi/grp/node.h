@@ -77,7 +77,7 @@ typedef struct node_set {
     int pieces_state;     /* node_pieces.c */
     uint64_t pieces;      /* so far */
     choose_t choose;      /* of rank 0 of two: node_large.c */
-    uint64_t took;        /* what was seen of the other one's time */
+    uint64_t took;        /* the time of rank 1 that rank 0 has read last */
     node_slot_t *slots[]; /* by rank; then the table of ranks */
 } node_set_t;
 

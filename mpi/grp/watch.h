@@ -17,7 +17,7 @@
  *    ended it. A rank that knows of a lost one adds that, so the text names the lost rank.
  * W6 A set that lives for one call (G4 of grp.h) is named by its base and its ranks, so the next call of the same ranks has the
  *    same name. Numbers say nothing about it. A rank that has failed in it says that it has ended it: the calls after it need
- *    whoever was lost, too.
+ *    the lost rank, too.
  */
 #ifndef VERBENA_WATCH_H
 #define VERBENA_WATCH_H

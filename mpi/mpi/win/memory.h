@@ -28,7 +28,7 @@ int win_memory_allocate(mpi_win_t *draft);
 int win_memory_register(mpi_win_t *win);
 /* What another rank needs to know; the same host's ranks map it, others get a key. MPI_SUCCESS, or the error for the answer. */
 int win_memory_describe(mpi_win_t *win, int rank, win_description_t *description);
-/* Ends registration, keys, and what was allocated. */
+/* Ends registration and keys, and gives allocated memory back. */
 void win_memory_end(const mpi_win_t *win);
 
 #endif

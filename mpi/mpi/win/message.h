@@ -20,7 +20,7 @@ typedef enum win_kind {
     WIN_CAS,     /* data: new and expected value; answer: the element before */
     WIN_FLUSH,   /* answer: nothing; everything before it is done */
     WIN_LOCK_ASK, /* answer, when the lock is free: nothing; at: win_lock_t, op: promised (E2), count: the origin maps the lock */
-    WIN_UNLOCK, /* no answer; op 1: the origin has returned the lock, look who waits (G3) */
+    WIN_UNLOCK, /* no answer; op 1: the origin has returned the lock, serve the queue (G3) */
     WIN_POST,
     WIN_COMPLETE,
     WIN_KINDS
