@@ -80,7 +80,7 @@ class FaultsTest {
         } catch (PartialException e) {
             return e.getMessage().startsWith(address + ": ") && e.found().size() >= least;
         } catch (MemcachedException e) {
-            throw new AssertionError(e);
+            return false;
         }
     }
 
@@ -247,7 +247,7 @@ class FaultsTest {
             MemcachedClient client = open(server.address(), ";timeout=60000");
             client.set("key", new byte[10]);
             server.signal("STOP");
-            CompletableFuture<Value> get = client.async().get("key");
+            CompletableFuture<Value> get = client.async().get("missing"); // which no one-sided get finds
             client.close();
             client.close();
             ExecutionException closed = assertThrows(ExecutionException.class, () -> get.get(60, TimeUnit.SECONDS));

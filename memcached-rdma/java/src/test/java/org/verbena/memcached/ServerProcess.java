@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 
 /** A memcached server in a process of its own, on loopback: Verbena's or Debian's. */
 final class ServerProcess implements AutoCloseable {
@@ -101,9 +102,20 @@ final class ServerProcess implements AutoCloseable {
         return folder.resolve("memcached.key");
     }
 
-    /** Stops or continues it, or the like. */
+    /** Stops or continues it, or the like; a stopped server answers nothing any more. */
     void signal(String name) throws Exception {
         assertTrue(new ProcessBuilder("kill", "-" + name, Long.toString(process.pid())).start().waitFor() == 0, name);
+        if (name.equals("STOP")) {
+            until("all of its threads stand still", this::stopped);
+        }
+    }
+
+    private boolean stopped() {
+        try (Stream<Path> threads = Files.list(Path.of("/proc", Long.toString(process.pid()), "task"))) {
+            return threads.allMatch(thread -> read(thread.resolve("stat")).replaceAll("(?s).*\\) (.).*", "$1").equals("T"));
+        } catch (IOException e) {
+            return false;
+        }
     }
 
     void kill() throws InterruptedException {
