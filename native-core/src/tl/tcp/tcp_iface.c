@@ -334,8 +334,12 @@ static vbn_status_t tcp_arm(tl_iface_t *base)
     return VBN_BUSY;
 }
 
+/* Asked again and again by a worker that is about to sleep: as often as progress() looks; arm() then looks in any case. */
 static bool tcp_waiting(tl_iface_t *base)
 {
+    tcp_iface_t *iface = tcp_iface_of(base);
+    if (list_empty(&iface->pending) && !tcp_places_ready(iface) && may_skip_look(iface))
+        return false;
     return tcp_arm(base) != VBN_OK;
 }
 

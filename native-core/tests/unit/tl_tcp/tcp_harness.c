@@ -116,6 +116,11 @@ void harness_close(harness_t *harness)
     free(harness);
 }
 
+bool harness_asks(harness_t *harness)
+{
+    return tl_tcp_ops.waiting(harness->iface);
+}
+
 unsigned harness_progress(harness_t *harness)
 {
     return tl_tcp_ops.progress(harness->iface);

@@ -35,6 +35,7 @@ vbn_status_t harness_open(void *node, const harness_upcalls_t *upcalls, const ch
 void harness_close(harness_t *harness);
 unsigned harness_progress(harness_t *harness);
 vbn_status_t harness_arm(harness_t *harness);
+bool harness_asks(harness_t *harness); /* as a worker that is about to sleep: whether something waits */
 int harness_event_fd(const harness_t *harness);
 vbn_status_t harness_address(const harness_t *harness, void *buffer, size_t *length_p);
 vbn_status_t harness_reachable(const harness_t *harness, const void *address, size_t length, char *reason,
