@@ -124,6 +124,50 @@ make_memcached_peers() {
     fi
 }
 
+# Clients of other languages for the long form. Each that cannot be had is skipped by its test, which says so.
+NODE_CLIENTS="memcached@2.2.2 memjs@1.3.2"
+JAVA_CLIENTS="net.spy:spymemcached:2.12.3 com.googlecode.xmemcached:xmemcached:2.4.8 org.slf4j:slf4j-api:1.7.36"
+make_memcached_languages() {
+    local folder=$CACHE/memcached-languages
+    mkdir -p "$folder" "$STATE/log"
+    if { type npm >/dev/null 2>&1 || try_packages nodejs npm; } && language_client node "$folder/node"; then
+        echo "export VERBENA_MEMCACHED_NODE=$folder/node/node_modules"
+    fi
+    if { type go >/dev/null 2>&1 || try_packages golang-go; } && language_client go "$folder/go"; then
+        echo "export VERBENA_MEMCACHED_GO=$folder/go/session"
+    fi
+    require java
+    if language_client java "$folder/java"; then
+        echo "export VERBENA_MEMCACHED_JARS=$folder/java"
+    fi
+}
+
+language_client() { # $1: language, $2: folder
+    alone "$2.lock" watched "memcached-$1" "$STATE/log/memcached-$1.log" "fetch_$1_client" "$2" && return 0
+    say "no client of memcached for $1: its test is skipped; $STATE/log/memcached-$1.log says why"
+    return 1
+}
+
+fetch_node_client() { # $1: folder
+    [ ! -f "$1/.complete" ] || return 0
+    # shellcheck disable=SC2086
+    mkdir -p "$1" && npm install --prefix "$1" --no-audit --no-fund --ignore-scripts $NODE_CLIENTS && touch "$1/.complete"
+}
+
+fetch_go_client() { # $1: folder; built anew, as its source is ours
+    (cd "$ROOT/tests/memcached/clients/gomemcache" && go build -o "$1/session" .)
+}
+
+fetch_java_client() { # $1: folder
+    local artifact
+    [ ! -f "$1/.complete" ] || return 0
+    mkdir -p "$1" || return
+    for artifact in $JAVA_CLIENTS; do
+        mvn -q dependency:copy "-Dartifact=$artifact" "-DoutputDirectory=$1" || return
+    done
+    touch "$1/.complete"
+}
+
 ensure_later_memcached() {
     local folder=$CACHE/memcached-$LATER_MEMCACHED
     [ ! -f "$folder/.complete" ] || return 0
