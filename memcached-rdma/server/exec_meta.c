@@ -171,6 +171,12 @@ typedef struct meta_visit {
     uint32_t touched, vivified;
 } meta_visit_t;
 
+/* A client that names the CAS id of the item has its value. */
+static bool wants_value(const meta_t *meta, uint64_t cas)
+{
+    return meta->value && !(meta->compare.given && meta->compare.value == cas);
+}
+
 static void show_hit(void *arg, const store_hit_t *hit)
 {
     const meta_visit_t *visit = arg;
@@ -185,8 +191,9 @@ static void show_hit(void *arg, const store_hit_t *hit)
                      .vivified = visit->vivified,
                      .created = hit->created,
                      .item = true};
-    reply_string(reply, visit->request->meta.value ? "VA " : "HD");
-    if (visit->request->meta.value)
+    const bool value = wants_value(&visit->request->meta, shown.cas);
+    reply_string(reply, value ? "VA " : "HD");
+    if (value)
         reply_number(reply, hit->value_bytes);
     add_fields(reply, visit->request, shown);
     if (hit->won_before)
@@ -196,7 +203,7 @@ static void show_hit(void *arg, const store_hit_t *hit)
     if (hit->win)
         reply_bytes(reply, " W", 2);
     reply_bytes(reply, "\r\n", 2);
-    if (visit->request->meta.value) {
+    if (value) {
         exec_value(exec, hit);
         reply_bytes(reply, "\r\n", 2);
     }

@@ -146,6 +146,8 @@ def _later():
                      b"ma a %s E900 c v t\r\n", b"ma a %s N30 J5 E900 c v t k\r\n", b"ma a %s MD E0 c\r\n",
                      b"mg a %s N30 E900 c v t s f h\r\n", b"mg a %s N30 R60 E900 c\r\n", b"mg a %s E900 c v\r\n"):
             for compare in (b"", b"C500", b"C499 I", b"C1000000", b"C0"):
+                if line[:2] == b"mg" and b" v" in line and compare == b"C500":
+                    continue  # no value: as memcached 1.6.40
                 if b" I" in line and b"I" in compare or line[:2] == b"ma" and b"mg" in before or (b"MA" in line or b"MP" in line) and b" b" in line + before:
                     continue  # twice the same; what memcached changes elsewhere while an answer waits; a difference, as below
                 yield b"delete a\r\n" + before + line % compare + b"mg a c v t s f h\r\nmg a c v k\r\nme a\r\nmn\r\n"
