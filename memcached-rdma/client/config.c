@@ -51,8 +51,10 @@ static bool read_port(char *host, char **host_p, unsigned *port_p)
     }
     if (colon == NULL || strchr(host, ':') != colon)
         return true; /* no port, or an IPv6 address without brackets */
+    if (!read_number(colon + 1, 1, 65535, port_p))
+        return false; /* the word stays whole, for the error */
     *colon = '\0';
-    return read_number(colon + 1, 1, 65535, port_p);
+    return true;
 }
 
 static bool add_server(vmc_t *mc, char *word, const char **error_p)
@@ -73,7 +75,8 @@ static bool add_server(vmc_t *mc, char *word, const char **error_p)
     if (*word == '/')
         host = word;
     else if (!read_port(word, &host, &port) || *host == '\0')
-        return fail(error_p, "server", word, "give host:port, [v6]:port, or the path of a socket");
+        return fail(error_p, "server", word,
+                    "give host:port, [v6]:port, or the path of a socket; a port is a number from 1 to 65535");
     server->port = (int)port;
     server->host = strdup(host);
     if (server->host == NULL)

@@ -36,11 +36,22 @@ static void ask(mc_server_t *server)
         server_break(server, "the connection broke while it was set up");
 }
 
+/* A line of the server; a server that asks for a login is given up. False: more has to come, or it was. */
+static bool take_line(mc_server_t *server, text_t *line_p)
+{
+    if (!stream_line(&server->in, line_p))
+        return false;
+    if (!text_is(*line_p, "CLIENT_ERROR unauthenticated"))
+        return true;
+    server_break(server, "the server asks for a login (-Y), which this library does not have");
+    return false;
+}
+
 /* The answer to the hello. False: more has to come. */
 static bool take_hello(mc_server_t *server)
 {
     text_t line;
-    if (!stream_line(&server->in, &line))
+    if (!take_line(server, &line))
         return false;
     server->hello_asked = false;
     server->hello_closed = 0;
@@ -63,7 +74,7 @@ static bool take_hello(mc_server_t *server)
 static void take_answers(mc_server_t *server)
 {
     text_t line;
-    if ((server->hello_asked && !take_hello(server)) || !stream_line(&server->in, &line))
+    if ((server->hello_asked && !take_hello(server)) || !take_line(server, &line))
         return;
     if (!text_is(line, "MN")) {
         server_break(server, "the server knows no meta commands: memcached 1.6 or later is needed");

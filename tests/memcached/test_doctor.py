@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """mcdoctor: what a get takes by each carrier, of an item of its own, and what it says of servers that cannot be reached."""
+import pathlib
 import subprocess
+import tempfile
 import unittest
 
 import shared
@@ -66,6 +68,29 @@ class DoctorTest(unittest.TestCase):
         self.assertEqual(status, 2)
         self.assertIn("Connection refused", text)
         self.assertIn("cure: start the server", text)
+
+    def test_servers_that_want_something_else_first_are_told_from_those_that_are_not_there(self):
+        with tempfile.TemporaryDirectory() as folder:
+            users = pathlib.Path(folder) / "users"
+            users.write_text("user:word\n")
+            users.chmod(0o600)
+            for flags, reason, cure in (
+                    (("-Y", str(users)), "the server asks for a login (-Y)", "cure: with -Y messages need no login if"),
+                    (("-B", "binary"), "the server has closed the connection", "cure: look at the server's flags: ")):
+                for stock in (False, True) if flags[0] == "-Y" else (False,):
+                    with self.subTest(flags=flags[0], stock=stock):
+                        _, where = self.start(*flags, stock=stock)
+                        status, text = doctor(where)
+                        self.assertEqual(status, 2, text)
+                        self.assertIn(f"not connected: {reason}", text)
+                        self.assertIn(cure, text)
+                        self.assertNotIn("does not store", text)
+
+    def test_a_wrong_port_is_shown_whole(self):
+        for word in ("127.0.0.1:99999", "127.0.0.1:x", "127.0.0.1:0"):
+            done = subprocess.run([shared.BUILD / "mcdoctor", word], capture_output=True, text=True, timeout=LIMIT, check=False)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(f"server '{word}': give host:port", done.stderr)
 
 
 if __name__ == "__main__":

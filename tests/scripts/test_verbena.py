@@ -54,13 +54,14 @@ class VerbenaTest(unittest.TestCase):
         text = run("--help").stdout
         self.assertEqual([name for name in sorted(read - INTERNAL) if name not in text], [])
 
-    def test_help_of_the_launchers_has_their_own_options(self):
-        for command in ("mpiexec", "oshrun"):
+    def test_help_of_programs_has_their_own_options(self):
+        mpiexec, server = "mpi/bin/mpiexec", "memcached-release/verbena-memcached"
+        for command, product, program in (("mpiexec", "mpi", mpiexec), ("oshrun", "mpi", mpiexec), ("memcached", "memcached", server)):
             with self.subTest(command), tempfile.TemporaryDirectory() as folder:
-                self.assertIn("listed here once it is built: ./verbena build mpi",
+                self.assertIn(f"listed here once it is built: ./verbena build {product}",
                               script(folder, f"help_of {command}").communicate(timeout=LIMIT)[0])
                 output, _ = script(folder, f"""
-                    mkdir -p "$STATE/build/mpi/bin" && cp /bin/echo "$STATE/build/mpi/bin/mpiexec"
+                    mkdir -p "$STATE/build/{os.path.dirname(program)}" && cp /bin/echo "$STATE/build/{program}"
                     help_of {command}""").communicate(timeout=LIMIT)
                 self.assertIn(f"usage: ./verbena {command}", output)
                 self.assertIn("echo", output)

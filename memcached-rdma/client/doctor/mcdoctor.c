@@ -123,6 +123,15 @@ static const char *cure_of(const char *text)
         {"cannot resolve", "see that the name is right, and that DNS or /etc/hosts has the name; or give an address"},
         {"No route to host", "see that a network leads to the server, and that a firewall lets the port through"},
         {"Network is unreachable", "see that a network leads to the server"},
+        {"asks for a login",
+         "with -Y messages need no login if the server is given a key: -o verbena_key=FILE; give the client the "
+         "same key by VERBENA_MEMCACHED_KEY=FILE"},
+        {"has closed the connection",
+         "look at the server's flags: with -Z it asks for TLS, with -B binary it takes the binary protocol alone, and this "
+         "library speaks neither; at its limit of connections (-c) it closes them, too"},
+        {"no answer within the time",
+         "see that the server is not stopped or overloaded; with -Z it waits for TLS, which this "
+         "library does not speak"},
         {": not connected", "start the server, or give the address on which the server listens"},
         {"not verbena-memcached", "start verbena-memcached in the place of memcached; clients need no change"},
         {"key file",
@@ -145,7 +154,7 @@ static int report(doctor_t *doctor, vmc_t *mc)
     doctor->stored = vmc_add(mc, doctor->key, strlen(doctor->key), VALUE, strlen(VALUE), LIFE_S, 0);
     (void)vmc_explain(mc, doctor->key, strlen(doctor->key), how, sizeof(how));
     vmc_get_counts(mc, &counts);
-    int reached = counts.messages + counts.sockets > 0;
+    int reached = counts.messages + counts.sockets > 0 && doctor->stored != VMC_ERR_PROTOCOL;
     printf("%s\n", how);
     if (reached)
         report_times(doctor, mc);

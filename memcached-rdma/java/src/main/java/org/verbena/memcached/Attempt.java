@@ -15,6 +15,7 @@ import org.verbena.memcached.wire.Hello;
  * {@link Server#connected}, {@link Server#failed} or {@link Server#retry}. The loop's thread.
  */
 final class Attempt implements Link.User, Join.Listener {
+    private static final String LOGIN = "CLIENT_ERROR unauthenticated";
     private static final long MS = 1_000_000;
     /** A server without messages is not asked again so soon. */
     private static final long PLAIN = 600_000 * MS;
@@ -170,11 +171,15 @@ final class Attempt implements Link.User, Join.Listener {
     @Override
     public void received() throws ProtocolException {
         String line = link.line();
-        if (helloAsked && line != null) {
+        if (helloAsked && line != null && !line.equals(LOGIN)) {
             takeHello(line);
             line = link.line();
         }
         if (line == null || over) {
+            return;
+        }
+        if (line.equals(LOGIN)) {
+            fail("the server asks for a login (-Y), which this library does not have");
             return;
         }
         if (!line.equals("MN")) {
