@@ -56,7 +56,8 @@ class VerbenaTest(unittest.TestCase):
 
     def test_help_of_programs_has_their_own_options(self):
         mpiexec, server = "mpi/bin/mpiexec", "memcached-release/verbena-memcached"
-        for command, product, program in (("mpiexec", "mpi", mpiexec), ("oshrun", "mpi", mpiexec), ("memcached", "memcached", server)):
+        for command, product, program in (("mpiexec", "mpi", mpiexec), ("oshrun", "mpi", mpiexec),
+                                          ("memcached", "memcached", server)):
             with self.subTest(command), tempfile.TemporaryDirectory() as folder:
                 self.assertIn(f"listed here once it is built: ./verbena build {product}",
                               script(folder, f"help_of {command}").communicate(timeout=LIMIT)[0])

@@ -127,8 +127,8 @@ static const char *cure_of(const char *text)
          "with -Y messages need no login if the server is given a key: -o verbena_key=FILE; give the client the "
          "same key by VERBENA_MEMCACHED_KEY=FILE"},
         {"has closed the connection",
-         "look at the server's flags: with -Z it asks for TLS, with -B binary it takes the binary protocol alone, and this "
-         "library speaks neither; at its limit of connections (-c) it closes them, too"},
+         "look at the server's flags: with -Z the server asks for TLS, and with -B binary for the binary protocol. This library "
+         "speaks neither. At its limit of connections (-c) a server closes them, too"},
         {"no answer within the time",
          "see that the server is not stopped or overloaded; with -Z it waits for TLS, which this "
          "library does not speak"},
