@@ -17,7 +17,7 @@ BINDINGS = {"jni"}
 ROOMS = ["lane", "flow", "peer"]
 ROOF = "link/link_engine.c" # stands on all rooms; the other files of link itself stand below them
 COMPONENTS = {"memcached-rdma": {"util": {"util"}, "store": {"util", "store"}, "proto": {"util", "proto"},
-                                 "server": {"util", "store", "proto", "server"},
+                                 "ssd": {"util", "ssd"}, "server": {"util", "store", "proto", "ssd", "server"},
                                  "client": {"util", "proto", "store", "client", "verbena"}}}
 SHMEM_ABOVE = "grp" # mpi/shmem stands on these layers of mpi/
 MPI_LAYERS = ["pmi", "rt", "op", "grp", "obj", "err", "info", "attr", "dt", "group", "comm", "topo", "p2p", "coll",
