@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Faults of the disk: nothing wrong is ever returned, and one line of the log says that the files are given up.
+#include "disk_test.h"
+
+class DiskFaults : public DiskTest, public testing::WithParamInterface<bool> {
+protected:
+    void SetUp() override
+    {
+        DiskTest::SetUp();
+        no_uring = GetParam();
+    }
+    // Lines about the files; the one about the thread is another matter.
+    std::vector<std::string> ends()
+    {
+        std::vector<std::string> lines;
+        for (const std::string &line : log)
+            if (line.find("a thread reads") == std::string::npos)
+                lines.push_back(line);
+        return lines;
+    }
+};
+
+TEST_P(DiskFaults, a_changed_byte_is_never_returned_and_costs_one_item)
+{
+    open(4);
+    ASSERT_TRUE(put("a", std::string(1000, 'x')));
+    ASSERT_TRUE(put("b", "two"));
+    ASSERT_TRUE(disk_sync(disk));
+    int fd = ::open(path().c_str(), O_WRONLY);
+    ASSERT_EQ(pwrite(fd, "y", 1, 500), 1);
+    close(fd);
+    EXPECT_EQ(read("a", places["a"]).result, DISK_BAD);
+    EXPECT_EQ(value("b"), "two");
+    EXPECT_EQ(stats().badcrc, 1u);
+    EXPECT_FALSE(disk_failed(disk));
+}
+
+TEST_P(DiskFaults, a_file_that_was_cut_is_given_up_after_some_reads)
+{
+    open(4);
+    ASSERT_TRUE(put("a", std::string(1000, 'x')));
+    ASSERT_TRUE(disk_sync(disk));
+    ASSERT_EQ(truncate(path().c_str(), 500), 0);
+    for (unsigned i = 0; i < DISK_FAILURES; i++)
+        EXPECT_EQ(read("a", places["a"]).result, DISK_BAD);
+    EXPECT_TRUE(disk_failed(disk));
+    EXPECT_EQ(read("a", places["a"]).result, DISK_BAD);
+    EXPECT_FALSE(put("b", "two"));
+    ASSERT_EQ(ends().size(), 1u);
+    EXPECT_NE(ends()[0].find("shorter"), std::string::npos) << ends()[0];
+}
+
+TEST_P(DiskFaults, reads_that_fail_end_the_use_of_the_files)
+{
+    open(4);
+    ASSERT_TRUE(put("a", std::string(1000, 'x')));
+    ASSERT_TRUE(disk_sync(disk));
+    replace_descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY));
+    for (unsigned i = 0; i < DISK_FAILURES; i++)
+        EXPECT_EQ(read("a", places["a"]).result, DISK_BAD);
+    EXPECT_TRUE(disk_failed(disk));
+    ASSERT_EQ(ends().size(), 1u);
+    EXPECT_NE(ends()[0].find("Is a directory"), std::string::npos) << ends()[0];
+}
+
+TEST_P(DiskFaults, a_full_device_ends_the_use_of_the_files)
+{
+    ASSERT_EQ(open_as({file("/dev/full", 4 * MIB)}), "");
+    ASSERT_TRUE(put("a", "one"));
+    EXPECT_EQ(value("a"), "one"); /* out of the buffer */
+    EXPECT_FALSE(disk_sync(disk));
+    EXPECT_EQ(value("a"), "(" + std::to_string(DISK_BAD) + ")");
+    EXPECT_FALSE(put("b", "two"));
+    EXPECT_FALSE(disk_has(disk, &places["a"]));
+    ASSERT_EQ(ends().size(), 1u);
+    EXPECT_NE(ends()[0].find("No space left"), std::string::npos) << ends()[0];
+}
+
+TEST_P(DiskFaults, a_damaged_page_is_emptied_all_the_same)
+{
+    open(3);
+    for (unsigned i = 0; i < 1000; i++) {
+        ASSERT_TRUE(put(std::to_string(i), std::string(10000, (char)('a' + i % 26))));
+        hot.insert(std::to_string(i));
+        if (i % 100 == 50) {
+            ASSERT_TRUE(disk_sync(disk));
+            int fd = ::open(path().c_str(), O_WRONLY);
+            for (unsigned at = 0; at < 3; at++)
+                ASSERT_EQ(pwrite(fd, "damaged", 7, at * MIB + 300000), 7);
+            close(fd);
+        }
+        work();
+        if (disk_failed(disk))
+            break;
+    }
+    for (auto &[key, place] : places) {
+        Read found = read(key, place);
+        if (found.result == DISK_OK) {
+            EXPECT_EQ(found.value, std::string(10000, (char)('a' + std::stoi(key) % 26)));
+        }
+    }
+    EXPECT_TRUE(disk_failed(disk)); /* so many pages were damaged */
+    EXPECT_EQ(ends().size(), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, DiskFaults, testing::Values(false, true),
+                         [](const auto &info) { return info.param ? "thread" : "uring"; });
