@@ -49,10 +49,6 @@ final class MemoryVolume extends FsVolumeImpl {
         return Math.max(0, Math.min(ledger.limit() - ledger.used(), usage.getAvailable() - getReservedForReplicas()));
     }
 
-    private static String name(String pool, long id) {
-        return pool + "/" + Block.BLOCK_FILE_PREFIX + id;
-    }
-
     /** Takes room for a replica as long as it may become, and makes it. The ledger is locked: nobody else takes the room. */
     private ReplicaInPipeline made(String pool, long id, long length, long now, Maker maker) throws IOException {
         synchronized (ledger) {
@@ -60,7 +56,7 @@ final class MemoryVolume extends FsVolumeImpl {
                 throw full(id, length);
             }
             ReplicaInPipeline replica = maker.make();
-            ledger.open(name(pool, id), MemoryLedger.pages(length), now, false);
+            ledger.open(MoveGuard.name(pool, id), MemoryLedger.pages(length), now, false);
             return replica;
         }
     }
@@ -93,7 +89,8 @@ final class MemoryVolume extends FsVolumeImpl {
 
     /** A replica that is being written goes on, and may now become as long as its block. */
     void goesOn(ExtendedBlock block) throws IOException {
-        if (!ledger.open(name(block.getBlockPoolId(), block.getBlockId()), MemoryLedger.pages(block.getNumBytes()), 0, false)) {
+        String name = MoveGuard.name(block.getBlockPoolId(), block.getBlockId());
+        if (!ledger.open(name, MemoryLedger.pages(block.getNumBytes()), 0, false)) {
             throw full(block.getBlockId(), block.getNumBytes());
         }
     }
@@ -102,7 +99,7 @@ final class MemoryVolume extends FsVolumeImpl {
     @Override
     public ReplicaInfo moveBlockToTmpLocation(ExtendedBlock block, ReplicaInfo replica, int buffer, Configuration conf)
             throws IOException {
-        String name = name(block.getBlockPoolId(), block.getBlockId());
+        String name = MoveGuard.name(block.getBlockPoolId(), block.getBlockId());
         if (!ledger.open(name, MemoryLedger.pages(replica.getNumBytes(), replica.getMetadataLength()), 0, true)) {
             throw full(block.getBlockId(), block.getNumBytes());
         }
@@ -114,17 +111,22 @@ final class MemoryVolume extends FsVolumeImpl {
         }
     }
 
+    /** A copy from another tier is not going to be a replica here; its files are gone. */
+    void givenUp(String pool, long id) {
+        ledger.drop(MoveGuard.name(pool, id));
+    }
+
     /** Truncates a replica by a copy, because a snapshot keeps the whole one. */
     @Override
     public ReplicaInPipeline updateRURCopyOnTruncate(ReplicaInfo replica, String pool, long id, long recovery, long length)
             throws IOException {
-        if (!ledger.open(name(pool, id), MemoryLedger.pages(replica.getNumBytes()), 0, true)) {
+        if (!ledger.open(MoveGuard.name(pool, id), MemoryLedger.pages(replica.getNumBytes()), 0, true)) {
             throw full(id, length);
         }
         try {
             return super.updateRURCopyOnTruncate(replica, pool, id, recovery, length);
         } catch (IOException e) {
-            ledger.drop(name(pool, id));
+            ledger.drop(MoveGuard.name(pool, id));
             throw e;
         }
     }
@@ -132,7 +134,7 @@ final class MemoryVolume extends FsVolumeImpl {
     @Override
     ReplicaInfo addFinalizedBlock(String pool, Block block, ReplicaInfo replica, long reserved) throws IOException {
         ReplicaInfo done = super.addFinalizedBlock(pool, block, replica, reserved);
-        ledger.close(name(pool, done.getBlockId()), MemoryLedger.pages(done.getNumBytes(), done.getMetadataLength()));
+        ledger.close(MoveGuard.name(pool, done.getBlockId()), MemoryLedger.pages(done.getNumBytes(), done.getMetadataLength()));
         return done;
     }
 

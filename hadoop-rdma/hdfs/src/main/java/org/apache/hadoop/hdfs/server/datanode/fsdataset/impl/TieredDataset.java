@@ -2,6 +2,7 @@
 package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -13,13 +14,16 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.protocol.Block;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
+import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.ReplicaState;
 import org.apache.hadoop.hdfs.server.common.Storage.StorageDirectory;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.datanode.DataStorage;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaHandler;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.datanode.StorageLocation;
 import org.apache.hadoop.hdfs.server.datanode.XceiverBridge;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeSpi;
+import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeSpi.ScanInfo;
 import org.apache.hadoop.hdfs.server.protocol.NamespaceInfo;
 import org.apache.hadoop.util.DiskChecker.DiskOutOfSpaceException;
 import org.slf4j.Logger;
@@ -43,6 +47,7 @@ public final class TieredDataset extends FsDatasetImpl {
 
     private final DataNode node;
     private final MemoryTier memoryTier;
+    private final MoveGuard guard = new MoveGuard(this);
     private final LongAdder takeovers = new LongAdder();
     private final Set<String> said = ConcurrentHashMap.newKeySet();
     private volatile MemoryVolume memory;
@@ -155,6 +160,64 @@ public final class TieredDataset extends FsDatasetImpl {
     public ReplicaHandler recoverAppend(ExtendedBlock block, long stamp, long length) throws IOException {
         makeWay(block, length);
         return super.recoverAppend(block, stamp, length);
+    }
+
+    /** Makes a copy the replica, unless the replica has changed since: Hadoop's check overlooks recoveries and deletions. */
+    @Override
+    void finalizeNewReplica(ReplicaInfo copy, ExtendedBlock block) throws IOException {
+        try {
+            guard.locked(block.getBlockPoolId(), () -> {
+                guard.check(block.getBlockPoolId(), copy);
+                super.finalizeNewReplica(copy, block);
+                return null;
+            });
+        } catch (IOException e) {
+            copy.deleteBlockData();
+            copy.deleteMetadata();
+            if (copy.getVolume() instanceof MemoryVolume inMemory) {
+                inMemory.givenUp(block.getBlockPoolId(), block.getBlockId());
+            }
+            throw e;
+        }
+    }
+
+    @Override
+    public InputStream getBlockInputStream(ExtendedBlock block, long offset) throws IOException {
+        return MovedFiles.look(() -> volumeMap.get(block.getBlockPoolId(), block.getBlockId()),
+            () -> super.getBlockInputStream(block, offset));
+    }
+
+    @Override
+    public long getLength(ExtendedBlock block) throws IOException {
+        return MovedFiles.look(() -> volumeMap.get(block.getBlockPoolId(), block.getBlockId()), () -> super.getLength(block));
+    }
+
+    @Override
+    public void checkBlock(ExtendedBlock block, long least, ReplicaState state) throws IOException {
+        MovedFiles.look(() -> volumeMap.get(block.getBlockPoolId(), block.getBlockId()), () -> {
+            super.checkBlock(block, least, state);
+            return null;
+        });
+    }
+
+    /** A reader has found no file: the replica is forgotten only if it is nowhere. */
+    @Override
+    public void invalidateMissingBlock(String pool, Block block) {
+        ReplicaInfo replica = volumeMap.get(pool, block);
+        if (replica != null && !(replica.blockDataExists() && replica.metadataExists())) {
+            super.invalidateMissingBlock(pool, block);
+        }
+    }
+
+    /** What the directory scanner saw of a replica that was written to since is no sign of damage. */
+    @Override
+    public void checkAndUpdate(String pool, ScanInfo seen) throws IOException {
+        ReplicaInfo replica = volumeMap.get(pool, seen.getBlockId());
+        boolean isOld = replica != null && seen.getMetaFile() != null && !seen.getMetaFile().exists()
+            && replica.blockDataExists() && replica.metadataExists();
+        if (!isOld) {
+            super.checkAndUpdate(pool, seen);
+        }
     }
 
     private boolean inMemory(ExtendedBlock block) {
