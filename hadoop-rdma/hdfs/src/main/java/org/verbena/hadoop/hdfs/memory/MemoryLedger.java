@@ -12,7 +12,7 @@ import java.util.Map;
 
 /**
  * The books of a memory tier: what its files take, and what replicas that are being written may still grow to. Both together
- * never exceed the limit. Sizes are whole pages, as tmpfs takes them.
+ * never exceed the limit. Sizes are whole pages, as tmpfs takes them. A deleted file counts until its last reader closes it.
  *
  * <p>Replicas that are gone are found by counting the files anew: after {@link #removed}, when something does not fit or
  * somebody asks. Thread safe; it is also the lock under which room is looked for and taken.
@@ -170,10 +170,11 @@ public final class MemoryLedger {
             }
         });
         open.entrySet().removeIf(entry -> !entry.getValue().beforeItsFiles && !found.containsKey(entry.getKey()));
-        closedBytes = 0;
+        long heldBytes = HeldFiles.pages(root);
+        closedBytes = heldBytes;
         found.forEach((replica, bytes) -> closedBytes += open.containsKey(replica) ? 0 : bytes);
         openBytes = open.values().stream().mapToLong(Open::bytes).sum();
-        books = Books.RIGHT;
+        books = heldBytes > 0 ? Books.HIGH : Books.RIGHT;
     }
 
     /** The replica that a file belongs to: root/current/POOL/.../blk_ID or blk_ID_STAMP.meta; null when it is none. */

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Random;
@@ -74,6 +75,35 @@ class MemoryLedgerTest {
         assertFalse(ledger.fits(1));
         ledger.drop("pool/blk_1");
         assertTrue(ledger.fits(3 * WHOLE));
+    }
+
+    @Test
+    void a_deleted_file_counts_until_its_last_reader_closes_it() throws IOException {
+        for (int id = 1; id <= 3; id++) {
+            files(id, BLOCK);
+        }
+        try (InputStream first = Files.newInputStream(blocks.resolve("blk_1"));
+                InputStream second = Files.newInputStream(blocks.resolve("blk_1"))) {
+            delete(1);
+            assertEquals(MemoryLedger.OWN + 2 * WHOLE + BLOCK, ledger.used());
+            assertFalse(open(4));
+            assertEquals(first.read(), second.read());
+        }
+        assertTrue(open(4));
+        assertEquals(ledger.limit(), ledger.used());
+    }
+
+    @Test
+    void more_than_the_limit_that_an_earlier_run_left_lets_nothing_in() throws IOException {
+        for (int id = 1; id <= 4; id++) {
+            files(id, BLOCK);
+        }
+        assertEquals(ledger.limit() + WHOLE, ledger.used());
+        assertFalse(ledger.fits(1));
+        delete(1);
+        assertFalse(open(5));
+        delete(2);
+        assertTrue(open(5));
     }
 
     @Test
