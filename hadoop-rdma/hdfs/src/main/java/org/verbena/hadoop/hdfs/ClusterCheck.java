@@ -66,7 +66,7 @@ public final class ClusterCheck {
             for (DatanodeInfo node : nodes) {
                 look(core.dataNodes(), node);
             }
-            if (TierConf.of(conf).hhh()) {
+            if (TierConf.of(conf).tiered()) {
                 MemoryAlone.look(files, report);
                 TypeQuotas.look(files, report);
             }

@@ -81,7 +81,7 @@ public final class HdfsCheck {
 
     private void tiers() {
         TierConf tiers = TierConf.of(conf);
-        if (!tiers.hhh()) {
+        if (!tiers.tiered()) {
             return;
         }
         named("dfs.datanode.fsdataset.factory", PACKAGE + "tier.VerbenaDatasetFactory", "hdfs-site.xml",

@@ -71,7 +71,7 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
     /** The mode alone does nothing: Hadoop has to be told who keeps its replicas. */
     private void checkTiers() {
         String factory = dataNode.getConf().getTrimmed(FACTORY, "");
-        if (TierConf.of(dataNode.getConf()).hhh() && !factory.equals(VerbenaDatasetFactory.class.getName())) {
+        if (TierConf.of(dataNode.getConf()).tiered() && !factory.equals(VerbenaDatasetFactory.class.getName())) {
             LOG.warn("Verbena hhh: {} is hhh, but this DataNode keeps its replicas as Hadoop does: set {} to {} in hdfs-site.xml",
                 PluginSetting.HDFS_MODE, FACTORY, VerbenaDatasetFactory.class.getName());
         }

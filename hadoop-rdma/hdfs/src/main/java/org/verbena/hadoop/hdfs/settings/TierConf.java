@@ -9,11 +9,13 @@ import org.verbena.core.plugin.SettingTable;
 /**
  * Immutable.
  *
- * @param hhh whether replicas are kept in tiers
+ * @param mode where replicas are kept
  * @param memorySize bytes of the memory tier; 0 = derived
  * @param memoryDir where the memory tiers of this host's DataNodes are
+ * @param memoryAlone whether a single replica may lie in memory
+ * @param shared the shared path of {@link Mode#HHH_L}
  */
-public record TierConf(boolean hhh, long memorySize, String memoryDir) {
+public record TierConf(Mode mode, long memorySize, String memoryDir, boolean memoryAlone, SharedConf shared) {
     private static final String SHARED_MEMORY = "/dev/shm";
 
     /**
@@ -23,9 +25,15 @@ public record TierConf(boolean hhh, long memorySize, String memoryDir) {
      */
     public static TierConf of(Configuration conf) {
         SettingTable table = HdfsConf.table(conf);
-        return new TierConf(table.choice(PluginSetting.HDFS_MODE).equals("hhh"),
+        return new TierConf(Mode.of(table.choice(PluginSetting.HDFS_MODE)),
             table.isSet(PluginSetting.HDFS_MEMORY_SIZE) ? table.size(PluginSetting.HDFS_MEMORY_SIZE) : 0,
             table.isSet(PluginSetting.HDFS_MEMORY_DIR) ? table.text(PluginSetting.HDFS_MEMORY_DIR)
-                : SHARED_MEMORY + "/verbena-hdfs-" + System.getProperty("user.name"));
+                : SHARED_MEMORY + "/verbena-hdfs-" + System.getProperty("user.name"),
+            table.bool(PluginSetting.HDFS_MEMORY_ALONE), SharedConf.of(table));
+    }
+
+    /** Whether replicas are kept in tiers. */
+    public boolean tiered() {
+        return mode != Mode.OFF;
     }
 }

@@ -25,7 +25,7 @@ public final class VerbenaDatasetFactory extends FsDatasetSpi.Factory<FsDatasetS
     @Override
     public FsDatasetSpi<?> newInstance(DataNode node, DataStorage storage, Configuration conf) throws IOException {
         TierConf settings = settings(conf);
-        return settings != null && settings.hhh() ? Tiered.make(node, storage, conf, settings)
+        return settings != null && settings.tiered() ? Tiered.make(node, storage, conf, settings)
             : new FsDatasetFactory().newInstance(node, storage, conf);
     }
 
@@ -33,7 +33,7 @@ public final class VerbenaDatasetFactory extends FsDatasetSpi.Factory<FsDatasetS
     private static TierConf settings(Configuration conf) {
         try {
             TierConf settings = TierConf.of(conf);
-            String missing = settings.hhh() ? missing() : null;
+            String missing = settings.tiered() ? missing() : null;
             if (missing == null) {
                 return settings;
             }

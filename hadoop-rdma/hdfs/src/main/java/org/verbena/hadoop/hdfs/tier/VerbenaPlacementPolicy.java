@@ -36,7 +36,7 @@ public final class VerbenaPlacementPolicy extends PlacementBridge {
     @Override
     protected void configured(Configuration conf) {
         try {
-            if (TierConf.of(conf).hhh()) {
+            if (TierConf.of(conf).tiered()) {
                 single = policy(1);
                 several = policy(2);
                 LOG.info("Verbena 0.1.0 hhh: files of the storage policy HOT get one replica in memory (NVDIMM), one on SSD, the "

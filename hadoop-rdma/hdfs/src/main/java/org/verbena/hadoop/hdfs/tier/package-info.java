@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The classes that settings name for {@code verbena.hdfs.mode=hhh}, which replicas go where. */
+/** The classes that settings name for {@code verbena.hdfs.mode}: which replicas go where. */
 package org.verbena.hadoop.hdfs.tier;

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The threads of a DataNode that look after the shared path.
+package org.verbena.hadoop.hdfs.shared;
+
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+/** Runs until it is closed. */
+public final class SharedThreads implements AutoCloseable {
+    private static final long PATIENCE_SECONDS = 10;
+
+    private final SharedTier tier;
+    private final CountDownLatch first = new CountDownLatch(1);
+    private final Thread beats;
+    private final Thread acquisition;
+    private volatile boolean closed;
+
+    private SharedThreads(SharedTier tier) {
+        this.tier = tier;
+        beats = thread("verbena-shared-beat", tier::beat);
+        acquisition = thread("verbena-shared-acquire", () -> {
+            tier.acquire();
+            first.countDown();
+        });
+    }
+
+    /** Begins, and waits a while for the first volume. A file system that does not answer delays a DataNode no longer. */
+    public static SharedThreads begin(SharedTier tier) throws InterruptedException {
+        SharedThreads threads = new SharedThreads(tier);
+        threads.beats.start();
+        threads.acquisition.start();
+        if (!threads.first.await(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+            SharedTier.LOG.warn("Verbena hhh-l: the shared path has not answered within {} s; this DataNode starts without it, and "
+                + "uses it as soon as it answers", PATIENCE_SECONDS);
+        }
+        return threads;
+    }
+
+    private Thread thread(String name, Runnable work) {
+        Thread thread = new Thread(() -> {
+            while (!closed) {
+                try {
+                    work.run();
+                    TimeUnit.NANOSECONDS.sleep(tier.beatNanos());
+                } catch (InterruptedException e) {
+                    return; // closed
+                } catch (RuntimeException e) {
+                    SharedTier.LOG.warn("Verbena hhh-l: {} goes on after {}", name, e.toString(), e);
+                }
+            }
+        }, name);
+        thread.setDaemon(true);
+        return thread;
+    }
+
+    /** Ends both threads; volumes that are owned are left for the DataNode's next process. */
+    @Override
+    public void close() {
+        closed = true;
+        beats.interrupt();
+        acquisition.interrupt();
+        try {
+            beats.join(TimeUnit.SECONDS.toMillis(PATIENCE_SECONDS));
+            acquisition.join(TimeUnit.SECONDS.toMillis(PATIENCE_SECONDS));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        tier.leave();
+    }
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.hadoop.hdfs.shared;
+
+import java.io.IOException;
+import java.nio.file.Path;
+
+/** Who serves the replicas of volumes that this process owns: the DataNode. */
+public interface VolumeUser {
+    /**
+     * Serves a volume from now on.
+     *
+     * @param data Hadoop's volume
+     * @throws IOException when it cannot
+     */
+    void serve(Path data) throws IOException;
+
+    /**
+     * Serves it no longer: another process owns it.
+     *
+     * @param data as it was given to {@link #serve}
+     */
+    void lost(Path data);
+}
