@@ -26,6 +26,7 @@ public final class MemoryTier {
     /** The storage type; Hadoop has it since 3.4. */
     public static final String TYPE = "NVDIMM";
     private static final Logger LOG = LoggerFactory.getLogger(MemoryTier.class);
+    private static final List<String> TIERS = List.of(TYPE, "SSD", "DISK");
 
     private final TierConf settings;
     private final long block;
@@ -93,7 +94,7 @@ public final class MemoryTier {
      */
     public void announce(Map<StorageType, LongSummaryStatistics> volumes) {
         List<String> tiers = new ArrayList<>();
-        for (String name : ReplicaPlan.tiers(2)) {
+        for (String name : TIERS) {
             LongSummaryStatistics of = volumes.get(StorageType.valueOf(name));
             if (name.equals(TYPE) && location != null) {
                 tiers.add(TYPE + " " + mib(size.bytes()) + " MiB in " + folder + " (" + size.why() + kind() + ")");
@@ -102,7 +103,7 @@ public final class MemoryTier {
                     + (of.getCount() == 1 ? " folder" : " folders"));
             }
         }
-        LOG.info("Verbena 0.1.0 hhh: tiers {}; when one is full the next takes over", String.join(", ", tiers));
+        LOG.info("Verbena 0.1.0 {}: tiers {}; when one is full the next takes over", settings.mode(), String.join(", ", tiers));
     }
 
     private String kind() {

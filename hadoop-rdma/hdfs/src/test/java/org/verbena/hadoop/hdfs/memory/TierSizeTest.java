@@ -57,10 +57,4 @@ class TierSizeTest {
         assertEquals(0, none.bytes());
         assertTrue(none.warning().endsWith("; lower the DataNode's heap (-Xmx), or give its container or host more memory"));
     }
-
-    @Test
-    void aSingleReplicaIsNeverInMemory() {
-        assertEquals(List.of("SSD", "DISK"), ReplicaPlan.tiers(1));
-        assertEquals(List.of("NVDIMM", "SSD", "DISK"), ReplicaPlan.tiers(3));
-    }
 }

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.apache.hadoop.hdfs.server.blockmanagement;
 
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.AddBlockFlag;
 import org.apache.hadoop.hdfs.protocol.BlockStoragePolicy;
 import org.apache.hadoop.net.NetworkTopology;
@@ -32,10 +36,114 @@ public abstract class PlacementBridge extends BlockPlacementPolicyDefault {
      */
     protected abstract BlockStoragePolicy planned(BlockStoragePolicy chosen, int replicas);
 
+    /**
+     * A writer asks for a new block. An exception goes to the writer.
+     *
+     * @param source the file
+     * @param chosen its storage policy
+     * @param replicas how many there are to be in all
+     */
+    protected abstract void requested(String source, BlockStoragePolicy chosen, int replicas);
+
+    /**
+     * Replicas were placed.
+     *
+     * @param source the file
+     * @param planned the storage types that were wanted
+     * @param types those that all replicas have now
+     */
+    protected abstract void placed(String source, BlockStoragePolicy planned, List<StorageType> types);
+
+    /**
+     * Tells which of too many replicas may go.
+     *
+     * @param replicas how many are to stay
+     * @param types those of all replicas
+     * @param proposed what Hadoop would let go by the file's storage policy
+     * @return storage types
+     */
+    protected abstract List<StorageType> excess(int replicas, List<StorageType> types, List<StorageType> proposed);
+
     @Override
     DatanodeStorageInfo[] chooseTarget(String source, int replicas, Node writer, Set<Node> excluded, long blockSize,
             List<DatanodeDescriptor> favoured, BlockStoragePolicy policy, EnumSet<AddBlockFlag> flags) {
-        return super.chooseTarget(source, replicas, writer, excluded, blockSize, favoured, planned(policy, replicas), flags);
+        requested(source, policy, replicas);
+        BlockStoragePolicy plan = planned(policy, replicas);
+        return told(source, plan, List.of(), super.chooseTarget(source, replicas, writer, excluded, blockSize, favoured, plan,
+            flags));
+    }
+
+    @Override
+    public DatanodeStorageInfo[] chooseTarget(String source, int more, Node writer, List<DatanodeStorageInfo> chosen,
+            boolean returnChosen, Set<Node> excluded, long blockSize, BlockStoragePolicy policy, EnumSet<AddBlockFlag> flags) {
+        BlockStoragePolicy plan = planned(policy, chosen.size() + more);
+        return told(source, plan, List.copyOf(chosen), super.chooseTarget(source, more, writer, chosen, returnChosen, excluded,
+            blockSize, plan, flags));
+    }
+
+    @Override
+    public DatanodeStorageInfo[] chooseTarget(String source, int more, Node writer, List<DatanodeStorageInfo> chosen,
+            boolean returnChosen, Set<Node> excluded, long blockSize, BlockStoragePolicy policy, EnumSet<AddBlockFlag> flags,
+            EnumMap<StorageType, Integer> types) {
+        BlockStoragePolicy plan = planned(policy, chosen.size() + more);
+        return told(source, plan, List.copyOf(chosen), super.chooseTarget(source, more, writer, chosen, returnChosen, excluded,
+            blockSize, plan, flags, types));
+    }
+
+    private DatanodeStorageInfo[] told(String source, BlockStoragePolicy plan, List<DatanodeStorageInfo> before,
+            DatanodeStorageInfo[] targets) {
+        List<StorageType> types = types(before);
+        types.addAll(types(List.of(targets)));
+        if (targets.length > 0) {
+            placed(source, plan, types);
+        }
+        return targets;
+    }
+
+    private static List<StorageType> types(Collection<DatanodeStorageInfo> storages) {
+        List<StorageType> types = new ArrayList<>();
+        storages.forEach(storage -> types.add(storage.getStorageType()));
+        return types;
+    }
+
+    /**
+     * {@inheritDoc} A volume that one DataNode has adopted from another is told by both until the NameNode takes the former one for
+     * dead: the replica of the one whose heartbeat is older is the one that is gone.
+     */
+    @Override
+    public List<DatanodeStorageInfo> chooseReplicasToDelete(Collection<DatanodeStorageInfo> available,
+            Collection<DatanodeStorageInfo> candidates, int expected, List<StorageType> excessTypes, DatanodeDescriptor added,
+            DatanodeDescriptor hint) {
+        List<DatanodeStorageInfo> gone = adopted(candidates, candidates.size() - expected);
+        List<DatanodeStorageInfo> there = without(available, gone);
+        List<DatanodeStorageInfo> rest = without(candidates, gone);
+        List<StorageType> planned = new ArrayList<>(excess(expected, types(there), excessTypes));
+        List<DatanodeStorageInfo> more = super.chooseReplicasToDelete(there, rest, expected, planned, added, hint);
+        if (more.size() < rest.size() - expected) { // racks may forbid the planned one
+            more = super.chooseReplicasToDelete(there, rest, expected, excessTypes, added, hint);
+        }
+        gone.addAll(more);
+        return gone;
+    }
+
+    private static List<DatanodeStorageInfo> adopted(Collection<DatanodeStorageInfo> candidates, int most) {
+        List<DatanodeStorageInfo> gone = new ArrayList<>();
+        for (DatanodeStorageInfo one : candidates) {
+            boolean later = candidates.stream().anyMatch(other -> other != one && other.getStorageID().equals(one.getStorageID())
+                && heard(other) > heard(one));
+            if (later && gone.size() < most) {
+                gone.add(one);
+            }
+        }
+        return gone;
+    }
+
+    private static long heard(DatanodeStorageInfo storage) {
+        return storage.getDatanodeDescriptor().getLastUpdateMonotonic();
+    }
+
+    private static List<DatanodeStorageInfo> without(Collection<DatanodeStorageInfo> all, List<DatanodeStorageInfo> gone) {
+        return new ArrayList<>(all.stream().filter(storage -> gone.stream().noneMatch(one -> one == storage)).toList());
     }
 
     @Override
