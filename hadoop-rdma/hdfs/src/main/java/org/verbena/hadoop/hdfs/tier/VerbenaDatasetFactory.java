@@ -12,7 +12,9 @@ import org.apache.hadoop.hdfs.server.datanode.fsdataset.impl.FsDatasetFactory;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.hadoop.hdfs.memory.MemoryTier;
+import org.verbena.hadoop.hdfs.settings.Mode;
 import org.verbena.hadoop.hdfs.settings.TierConf;
+import org.verbena.hadoop.hdfs.shared.SharedTier;
 
 /** The DataNode's part of the tiers, by {@code dfs.datanode.fsdataset.factory}. Without the mode it gives Hadoop's own. */
 public final class VerbenaDatasetFactory extends FsDatasetSpi.Factory<FsDatasetSpi<?>> {
@@ -63,7 +65,7 @@ public final class VerbenaDatasetFactory extends FsDatasetSpi.Factory<FsDatasetS
         static FsDatasetSpi<?> make(DataNode node, DataStorage storage, Configuration conf, TierConf settings)
                 throws IOException {
             return new org.apache.hadoop.hdfs.server.datanode.fsdataset.impl.TieredDataset(node, storage, conf,
-                new MemoryTier(conf, settings));
+                new MemoryTier(conf, settings), settings.mode() == Mode.HHH_L ? new SharedTier(settings.shared()) : null);
         }
     }
 }

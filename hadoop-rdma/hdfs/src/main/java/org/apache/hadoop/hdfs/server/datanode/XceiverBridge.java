@@ -3,6 +3,9 @@ package org.apache.hadoop.hdfs.server.datanode;
 
 import java.io.IOException;
 import java.lang.reflect.Field;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
 import javax.net.SocketFactory;
 import org.apache.hadoop.hdfs.net.PeerServer;
 import org.apache.hadoop.hdfs.server.protocol.NamespaceInfo;
@@ -56,5 +59,15 @@ public final class XceiverBridge {
             }
         }
         throw new IOException("no NameNode of block pool " + pool + " has answered");
+    }
+
+    /** What a DataNode has learnt from its NameNodes, of all block pools. */
+    public static List<NamespaceInfo> namespaces(DataNode dataNode) {
+        return dataNode.getAllBpOs().stream().map(BPOfferService::getNamespaceInfo).filter(Objects::nonNull).toList();
+    }
+
+    /** Where a DataNode's first volume is, on its host's own disk. */
+    public static Path firstVolume(DataNode dataNode) {
+        return dataNode.getStorage().getStorageDir(0).getRoot().toPath().toAbsolutePath();
     }
 }

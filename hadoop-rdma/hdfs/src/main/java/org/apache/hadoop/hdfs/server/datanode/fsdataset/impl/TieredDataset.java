@@ -30,6 +30,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.hadoop.hdfs.memory.MemoryLedger;
 import org.verbena.hadoop.hdfs.memory.MemoryTier;
+import org.verbena.hadoop.hdfs.shared.SharedTier;
 
 /**
  * Hadoop's replicas with one more volume, in memory, and with a slower tier in place of a full one. The NameNode hears of the
@@ -39,6 +40,7 @@ public final class TieredDataset extends FsDatasetImpl {
     private static final Logger LOG = LoggerFactory.getLogger(TieredDataset.class);
     /** From the fastest to the slowest that takes over. */
     private static final List<StorageType> TIERS = List.of(StorageType.NVDIMM, StorageType.SSD, StorageType.DISK);
+    private static final List<StorageType> SHARED = List.of(StorageType.ARCHIVE, StorageType.SSD, StorageType.DISK);
 
     /** Makes a replica in a tier. */
     private interface Maker {
@@ -51,13 +53,20 @@ public final class TieredDataset extends FsDatasetImpl {
     private final LongAdder takeovers = new LongAdder();
     private final Set<String> said = ConcurrentHashMap.newKeySet();
     private volatile MemoryVolume memory;
+    private final SharedVolumes shared;
     private boolean begun;
 
-    /** As Hadoop's, and with a tier of memory. */
-    public TieredDataset(DataNode node, DataStorage storage, Configuration conf, MemoryTier tier) throws IOException {
+    /**
+     * As Hadoop's, and with a tier of memory.
+     *
+     * @param onSharedPath the volumes of a shared path; null without
+     */
+    public TieredDataset(DataNode node, DataStorage storage, Configuration conf, MemoryTier tier, SharedTier onSharedPath)
+            throws IOException {
         super(node, storage, TierChooser.over(conf));
         this.node = node;
         memoryTier = tier;
+        shared = onSharedPath == null ? null : new SharedVolumes(this, node, conf, onSharedPath);
     }
 
     /** The books of the memory tier; null when there is none. */
@@ -78,24 +87,33 @@ public final class TieredDataset extends FsDatasetImpl {
             return;
         }
         begun = true;
-        StorageLocation location = memoryTier.prepare(node.getDatanodeUuid());
-        if (location != null) {
-            try {
-                NamespaceInfo namespace = XceiverBridge.namespace(node, pool);
-                addVolume(location, List.of(namespace));
-            } catch (IOException | RuntimeException e) {
-                removeVolumes(List.of(location), true); // not a failed volume, for which a DataNode may end
-                memoryTier.failed(e);
-                return;
-            }
+        NamespaceInfo namespace = XceiverBridge.namespace(node, pool);
+        if (shared != null) {
+            shared.begin(namespace);
         }
+        addMemory(namespace);
         memoryTier.announce(getVolumeList().stream().collect(Collectors.groupingBy(FsVolumeImpl::getStorageType, TreeMap::new,
             Collectors.summarizingLong(FsVolumeImpl::getCapacity))));
     }
 
+    private void addMemory(NamespaceInfo namespace) {
+        StorageLocation location = memoryTier.prepare(node.getDatanodeUuid());
+        if (location != null) {
+            try {
+                addVolume(location, List.of(namespace));
+            } catch (IOException | RuntimeException e) {
+                removeVolumes(List.of(location), true); // not a failed volume, for which a DataNode may end
+                memoryTier.failed(e);
+            }
+        }
+    }
+
     @Override
     public FsVolumeImpl createFsVolume(String id, StorageDirectory folder, StorageLocation location) throws IOException {
-        if (!memoryTier.is(location)) {
+        FsVolumeImpl onSharedPath = shared == null ? null : shared.volume(id, folder, location);
+        if (onSharedPath != null) {
+            return onSharedPath;
+        } else if (!memoryTier.is(location)) {
             return super.createFsVolume(id, folder, location);
         }
         memory = new MemoryVolume(this, id, folder, node.getFileIoProvider(), node.getConf(), memoryTier.ledger());
@@ -103,21 +121,29 @@ public final class TieredDataset extends FsDatasetImpl {
     }
 
     private ReplicaHandler inTierOrSlower(StorageType wanted, ExtendedBlock block, Maker maker) throws IOException {
-        int first = TIERS.indexOf(wanted);
-        List<StorageType> tiers = first < 0 ? List.of(wanted) : TIERS.subList(first, TIERS.size());
-        DiskOutOfSpaceException full = null;
-        for (StorageType next : tiers) {
+        IOException full = null;
+        for (StorageType next : fromTo(wanted)) {
             try {
                 ReplicaHandler made = maker.in(next);
                 if (full != null) {
                     takenOver(block, wanted, next, full);
                 }
                 return made;
-            } catch (DiskOutOfSpaceException e) {
+            } catch (IOException e) {
+                if (!(e instanceof DiskOutOfSpaceException || next == StorageType.ARCHIVE && shared != null)) {
+                    throw e;
+                }
                 full = full == null ? e : full;
             }
         }
         throw full;
+    }
+
+    /** The tiers that may hold a replica which was asked for in one of them. */
+    private List<StorageType> fromTo(StorageType wanted) {
+        int first = TIERS.indexOf(wanted);
+        return first >= 0 ? TIERS.subList(first, TIERS.size()) : wanted == StorageType.ARCHIVE && shared != null ? SHARED
+            : List.of(wanted);
     }
 
     private void takenOver(ExtendedBlock block, StorageType wanted, StorageType next, IOException full) {
@@ -261,6 +287,17 @@ public final class TieredDataset extends FsDatasetImpl {
         if (others.remove(memory)) {
             LOG.warn("Verbena: the memory tier {} is lost; this DataNode goes on without it until it is restarted", memory);
         }
+        if (shared != null) {
+            shared.keepFrom(others);
+        }
         super.handleVolumeFailures(others);
+    }
+
+    @Override
+    public void shutdown() {
+        super.shutdown();
+        if (shared != null) {
+            shared.close();
+        }
     }
 }

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
+
+import java.io.BufferedInputStream;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.DF;
+import org.apache.hadoop.fs.GetSpaceUsed;
+import org.apache.hadoop.hdfs.protocol.Block;
+import org.apache.hadoop.hdfs.server.common.Storage.StorageDirectory;
+import org.apache.hadoop.hdfs.server.datanode.BlockMetadataHeader;
+import org.apache.hadoop.hdfs.server.datanode.FileIoProvider;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
+import org.apache.hadoop.util.DataChecksum;
+import org.apache.hadoop.util.Timer;
+import org.verbena.hadoop.hdfs.shared.SharedTier;
+
+/**
+ * A volume on a path that all hosts share. A file system there may tell at the end, or never, that it has lost bytes: a replica is
+ * finished when its files are as long as they have to be. Nothing here forces data to the servers; {@code hsync} does.
+ */
+final class SharedVolume extends FsVolumeImpl {
+    /** A replica whose block this DataNode has in another volume, too. */
+    record Twice(String pool, ReplicaInfo replica) {
+    }
+
+    private static final String SPACE = "fs.getspaceused.classname";
+
+    private final FsDatasetImpl dataset;
+    private final SharedTier tier;
+    private final List<Twice> twice = new ArrayList<>();
+
+    SharedVolume(FsDatasetImpl dataset, String id, StorageDirectory folder, FileIoProvider files, Configuration conf,
+            SharedTier tier) throws IOException {
+        super(dataset, id, folder, files, conf, new DF(folder.getCurrentDir().getParentFile(), conf));
+        this.dataset = dataset;
+        this.tier = tier;
+    }
+
+    /** All hosts see the whole file system: each volume may fill its part. */
+    @Override
+    public long getCapacity() {
+        return tier.share(super.getCapacity());
+    }
+
+    @Override
+    public long getAvailable() throws IOException {
+        return tier.takesReplicas() ? super.getAvailable() : 0;
+    }
+
+    /** Used space by the replicas that are known, not by {@code du}, which would ask the servers for each file. */
+    @Override
+    void addBlockPool(String pool, Configuration conf, Timer timer) throws IOException {
+        Configuration counted = new Configuration(conf);
+        counted.setClass(SPACE, ReplicaCachingGetSpaceUsed.class, GetSpaceUsed.class);
+        super.addBlockPool(pool, counted, timer);
+    }
+
+    /**
+     * Loads the replicas. Of those that this DataNode has in another tier, too, Hadoop would forget the other one, which may be
+     * newer or be written to: they are left out here, and {@link SharedVolumes} decides later.
+     */
+    @Override
+    void getVolumeMap(String pool, ReplicaMap found, RamDiskReplicaTracker tracker) throws IOException {
+        super.getVolumeMap(pool, found, tracker);
+        found.replicas(pool, all -> {
+            while (all.hasNext()) {
+                ReplicaInfo replica = all.next();
+                if (replica.getVolume() == this && dataset.volumeMap.get(pool, replica.getBlockId()) != null) {
+                    twice.add(new Twice(pool, replica));
+                    all.remove();
+                }
+            }
+        });
+    }
+
+    /** The replicas that were left out, once. */
+    List<Twice> takeTwice() {
+        List<Twice> all = List.copyOf(twice);
+        twice.clear();
+        return all;
+    }
+
+    @Override
+    ReplicaInfo addFinalizedBlock(String pool, Block block, ReplicaInfo replica, long reserved) throws IOException {
+        try {
+            checkLength(replica);
+        } catch (IOException e) {
+            tier.failed(e);
+            throw e;
+        }
+        return super.addFinalizedBlock(pool, block, replica, reserved);
+    }
+
+    /** Closed files that are shorter than what was written to them. */
+    private static void checkLength(ReplicaInfo replica) throws IOException {
+        long data = replica.getBlockDataLength();
+        if (data != replica.getNumBytes()) {
+            throw new IOException("the file system keeps " + data + " of the " + replica.getNumBytes() + " bytes of block "
+                + replica.getBlockId() + " although no write has failed");
+        }
+        try (DataInputStream in = new DataInputStream(new BufferedInputStream(replica.getMetadataInputStream(0),
+                BlockMetadataHeader.getHeaderSize()))) {
+            DataChecksum sums = BlockMetadataHeader.readHeader(in).getChecksum();
+            long chunks = (data + sums.getBytesPerChecksum() - 1) / sums.getBytesPerChecksum();
+            long wanted = BlockMetadataHeader.getHeaderSize() + chunks * sums.getChecksumSize();
+            if (replica.getMetadataLength() != wanted) {
+                throw new IOException("the file system keeps " + replica.getMetadataLength() + " of the " + wanted
+                    + " bytes of the checksums of block " + replica.getBlockId() + " although no write has failed");
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hdfs.ExtendedBlockId;
+import org.apache.hadoop.hdfs.client.BlockReportOptions;
+import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
+import org.apache.hadoop.hdfs.server.common.AutoCloseDataSetLock;
+import org.apache.hadoop.hdfs.server.common.DataNodeLockManager.LockLevel;
+import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.ReplicaState;
+import org.apache.hadoop.hdfs.server.common.Storage.StorageDirectory;
+import org.apache.hadoop.hdfs.server.datanode.DataNode;
+import org.apache.hadoop.hdfs.server.datanode.FileIoProvider;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
+import org.apache.hadoop.hdfs.server.datanode.StorageLocation;
+import org.apache.hadoop.hdfs.server.datanode.XceiverBridge;
+import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeSpi;
+import org.apache.hadoop.hdfs.server.protocol.NamespaceInfo;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.verbena.hadoop.hdfs.shared.NameNodeReport;
+import org.verbena.hadoop.hdfs.shared.SharedThreads;
+import org.verbena.hadoop.hdfs.shared.SharedTier;
+import org.verbena.hadoop.hdfs.shared.VolumeUser;
+
+/** A DataNode's volumes on the shared path: they come and go while it runs. */
+final class SharedVolumes implements VolumeUser, AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(SharedVolumes.class);
+    private static final int HEARTBEAT_SECONDS = 3;
+    private static final int MILLIS = 1000;
+
+    private final TieredDataset dataset;
+    private final DataNode node;
+    private final SharedTier tier;
+    private final FileIoProvider files;
+    private SharedThreads threads;
+
+    SharedVolumes(TieredDataset dataset, DataNode node, Configuration conf, SharedTier tier) {
+        this.dataset = dataset;
+        this.node = node;
+        this.tier = tier;
+        files = new SharedFiles(conf, node, tier);
+    }
+
+    /** Begins with what a DataNode has learnt from the NameNode. */
+    void begin(NamespaceInfo namespace) {
+        long heartbeat = MILLIS * node.getConf().getTimeDuration("dfs.heartbeat.interval", HEARTBEAT_SECONDS,
+            TimeUnit.SECONDS);
+        try {
+            if (tier.open(node.getDatanodeUuid(), namespace.getClusterID(), XceiverBridge.firstVolume(node), heartbeat, this,
+                    new NameNodeReport(node.getConf()))) {
+                threads = SharedThreads.begin(tier);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt(); // the DataNode ends
+        }
+    }
+
+    private static StorageLocation location(Path data) throws IOException {
+        return StorageLocation.parse("[" + SharedTier.TYPE + "]" + data.toUri());
+    }
+
+    /** The volume of a location that {@link #serve} has given to Hadoop; null for others. */
+    FsVolumeImpl volume(String id, StorageDirectory folder, StorageLocation location) throws IOException {
+        return tier.isData(Path.of(location.getUri())) ? new SharedVolume(dataset, id, folder, files, node.getConf(), tier) : null;
+    }
+
+    @Override
+    public void serve(Path data) throws IOException {
+        StorageLocation location = location(data);
+        try {
+            dataset.addVolume(location, namespaces());
+        } catch (IOException | RuntimeException e) {
+            dataset.removeVolumes(List.of(location), true); // not a failed volume, for which a DataNode may end
+            throw e;
+        }
+        for (FsVolumeImpl volume : dataset.getVolumeList()) {
+            if (volume instanceof SharedVolume shared && volume.getStorageLocation().equals(location)) {
+                shared.takeTwice().forEach(twice -> settle(twice.pool(), twice.replica()));
+            }
+        }
+        node.triggerBlockReport(new BlockReportOptions.Factory().setIncremental(false).build());
+    }
+
+    /** Of the block pools that the DataNode's replicas are set up for. */
+    private List<NamespaceInfo> namespaces() {
+        Set<String> pools = Set.of(dataset.volumeMap.getBlockPoolList());
+        return XceiverBridge.namespaces(node).stream().filter(one -> pools.contains(one.getBlockPoolID())).toList();
+    }
+
+    /**
+     * A DataNode can have one replica of a block. The one on the shared path stays if it is as new as the other one: that one lies
+     * in memory perhaps, and the NameNode has it made again elsewhere. Hadoop removes the file of a replica that it reads no sooner
+     * than its readers have it open.
+     */
+    private void settle(String pool, ReplicaInfo shared) {
+        ReplicaInfo away;
+        AutoCloseDataSetLock lock = dataset.acquireDatasetLockManager().writeLock(LockLevel.BLOCK_POOl, pool);
+        try {
+            ReplicaInfo own = dataset.volumeMap.get(pool, shared.getBlockId());
+            away = own == null || isSame(own, shared) ? own : shared;
+            if (away != shared) {
+                dataset.volumeMap.add(pool, shared);
+            }
+        } finally {
+            lock.close();
+        }
+        if (away != shared) {
+            ExtendedBlock block = new ExtendedBlock(pool, shared);
+            node.getShortCircuitRegistry().processBlockInvalidation(ExtendedBlockId.fromExtendedBlock(block));
+            node.notifyNamenodeReceivedBlock(block, null, shared.getStorageUuid(), false);
+        }
+        if (away != null) {
+            delete(pool, away);
+        }
+    }
+
+    private static boolean isSame(ReplicaInfo own, ReplicaInfo shared) {
+        return own.getState() == ReplicaState.FINALIZED && shared.getState() == ReplicaState.FINALIZED
+            && own.getGenerationStamp() == shared.getGenerationStamp() && own.getNumBytes() == shared.getNumBytes();
+    }
+
+    private static void delete(String pool, ReplicaInfo replica) {
+        FsVolumeImpl volume = (FsVolumeImpl) replica.getVolume();
+        long sums = replica.getMetadataLength();
+        if (replica.deleteBlockData()) {
+            volume.onBlockFileDeletion(pool, replica.getBytesOnDisk());
+        }
+        if (replica.deleteMetadata()) {
+            volume.onMetaFileDeletion(pool, sums);
+        }
+    }
+
+    @Override
+    public void lost(Path data) {
+        try {
+            dataset.removeVolumes(List.of(location(data)), true);
+        } catch (IOException e) {
+            LOG.warn("Verbena hhh-l: {} has another owner, but is still served: {}", data, e.toString());
+        }
+    }
+
+    /** Takes the volumes of the shared path out of those that Hadoop takes for failed disks. */
+    void keepFrom(Set<FsVolumeSpi> failed) {
+        List<FsVolumeSpi> ours = new ArrayList<>(failed);
+        ours.removeIf(volume -> !(volume instanceof SharedVolume));
+        if (failed.removeAll(ours)) {
+            tier.failed(new IOException("Hadoop's check of the volume has failed"));
+        }
+    }
+
+    @Override
+    public void close() {
+        if (threads != null) {
+            threads.close();
+        }
+    }
+}
