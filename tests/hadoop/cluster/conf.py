@@ -24,11 +24,12 @@ def blocks_by_core(key, offset):
             "hdfs-site": {"dfs.datanode.plugins": "org.verbena.hadoop.hdfs.VerbenaDataNodePlugin"}}
 
 
-def tiers(size, folder):
-    """Mode hhh. size: bytes of each DataNode's tier of memory, None: derived. folder: where these tiers are."""
-    return {"hdfs-site": {"verbena.hdfs.mode": "hhh", "verbena.hdfs.memory.size": size, "verbena.hdfs.memory.dir": folder,
+def tiers(size, folder, mode="hhh"):
+    """A mode. size: bytes of each DataNode's tier of memory, None: derived. folder: where these tiers are."""
+    return {"hdfs-site": {"verbena.hdfs.mode": mode, "verbena.hdfs.memory.size": size, "verbena.hdfs.memory.dir": folder,
                           "dfs.datanode.fsdataset.factory": "org.verbena.hadoop.hdfs.tier.VerbenaDatasetFactory",
-                          "dfs.block.replicator.classname": "org.verbena.hadoop.hdfs.tier.VerbenaPlacementPolicy"}}
+                          "dfs.block.replicator.classname": "org.verbena.hadoop.hdfs.tier.VerbenaPlacementPolicy",
+                          "dfs.net.topology.impl": "org.verbena.hadoop.hdfs.tier.VerbenaTopology"}}
 
 
 def write(folder, properties):

@@ -209,8 +209,8 @@ public final class SharedTier {
         } catch (IOException e) {
             if (!saidRefusal) {
                 saidRefusal = true;
-                LOG.warn("Verbena hhh-l: this DataNode adopts no volume, because the NameNode does not tell which DataNodes live: {}; "
-                    + "run DataNodes as a member of dfs.permissions.superusergroup", e.getMessage());
+                LOG.warn("Verbena hhh-l: this DataNode adopts no volume, because the NameNode does not tell which DataNodes "
+                    + "live: {}; run DataNodes as a member of dfs.permissions.superusergroup", e.getMessage());
             }
             return null;
         }

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cluster in a mode, with a shared path and a folder for each storage type, and what tests ask it."""
+import collections
+import filecmp
+import os
+import pathlib
+import re
+import tempfile
+import time
+import unittest
+
+from cluster import conf, ready
+from cluster.cluster import Cluster
+from daemons import processes
+from daemons.ready import until
+from resident import Resident
+
+LIMIT = 300  # seconds for whatever is waited for, also on a loaded machine
+MIB = 1 << 20
+LEASE = 2000  # ms; a DataNode's heartbeats are watched for four of their intervals at least
+SHM = pathlib.Path("/dev/shm")
+LOCATION = re.compile(r"DatanodeInfoWithStorage\[127\.0\.0\.1:(\d+),[^,]+,(\w+)\]")
+NEEDS_SHM = unittest.skipUnless(
+    SHM.is_dir() and os.access(SHM, os.W_OK) and os.statvfs(SHM).f_bavail * os.statvfs(SHM).f_frsize > 64 * MIB,
+    "needs 64 MiB in /dev/shm (docker run --shm-size=256m)")
+
+
+class Moded(Cluster):
+    def __init__(self, work, shm, shared, mode, more=None, **options):
+        settings = conf.merged(conf.tiers(12 * MIB, shm / "memory", mode), {
+            "core-site": {"dfs.blocksize": MIB},
+            "hdfs-site": {"dfs.blocksize": MIB, "verbena.hdfs.shared.dir": shared if mode == "hhh-l" else None,
+                          "verbena.hdfs.shared.lease.ms": LEASE,
+                          "dfs.datanode.round-robin-volume-choosing-policy.additional-available-space": 0,
+                          "dfs.namenode.redundancy.considerLoad": "false",
+                          "dfs.namenode.redundancy.interval.seconds": "1s",
+                          "dfs.namenode.heartbeat.recheck-interval": 1000}}, {"hdfs-site": more or {}})
+        super().__init__(work, plugin=os.environ["VERBENA_HADOOP_JAR"], by_core=True, quick=True, tied=True, properties=settings,
+                         **options)
+
+    def site(self, name):
+        site = super().site(name)
+        if name.startswith("datanode"):
+            site["hdfs-site"]["dfs.datanode.data.dir"] = f"[SSD]file://{self.data()}/ssd/{name},[DISK]file://{self.data()}/{name}"
+        return site
+
+
+@NEEDS_SHM
+class ModeCase(unittest.TestCase):
+    """One cluster for the tests of a class."""
+
+    mode = more = None
+    datanodes = 3
+
+    @classmethod
+    def setUpClass(cls):
+        folder, shm = tempfile.TemporaryDirectory(), tempfile.TemporaryDirectory(prefix="verbena-modes-", dir=SHM)
+        cls.addClassCleanup(folder.cleanup)
+        cls.addClassCleanup(shm.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        cls.shared = cls.folder / "shared"
+        cls.shared.mkdir()
+        cls.cluster = Moded(cls.folder / "hadoop", pathlib.Path(shm.name), cls.shared, cls.mode, cls.more, datanodes=cls.datanodes)
+        cls.cluster.start()
+        cls.addClassCleanup(cls.cluster.stop)
+        cls.client = Resident(cls.cluster)
+        cls.addClassCleanup(cls.client.stop)
+
+    # -------------------------------------------------------------------------------------------- helpers
+
+    def names(self):
+        return [f"datanode{number}" for number in range(1, self.datanodes + 1)]
+
+    def hdfs(self, *words):
+        done = self.client.run("hdfs", *words)
+        self.assertEqual(done.returncode, 0, f"{words}: {done.stdout}{done.stderr}")
+        return done
+
+    def dfs(self, *words):
+        return self.hdfs("dfs", *words)
+
+    def wait_for(self, what, condition):
+        deadline = time.monotonic() + LIMIT
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, f"not within {LIMIT} s: {what}; {self.lines('')}")
+            time.sleep(0.1)
+
+    def file(self, name, blocks):
+        path = self.folder / name
+        path.write_bytes(os.urandom(blocks * MIB))
+        return path
+
+    def put(self, source, path, replicas):
+        self.dfs("-D", f"dfs.replication={replicas}", "-put", str(source), path)
+
+    def tiers(self, path="/"):
+        """The tiers of each block's replicas, sorted, as fsck tells."""
+        text = self.hdfs("fsck", path, "-files", "-blocks", "-locations").stdout
+        return [sorted(kind for _, kind in LOCATION.findall(line)) for line in text.splitlines() if LOCATION.search(line)]
+
+    def holders(self, path, kind):
+        """The DataNodes that have replicas of a file in a tier."""
+        names = {self.cluster.ports[name]: name for name in self.names()}
+        text = self.hdfs("fsck", path, "-files", "-blocks", "-locations").stdout
+        return {names[int(port)] for port, found in LOCATION.findall(text) if found == kind}
+
+    def is_healthy(self):
+        return "is HEALTHY" in self.client.run("hdfs", "fsck", "/").stdout
+
+    def assert_same(self, source, path):
+        copy = self.folder / "copy"
+        copy.unlink(missing_ok=True)
+        self.dfs("-get", path, str(copy))
+        self.assertTrue(filecmp.cmp(source, copy, shallow=False), "the file that came back differs")
+
+    def lines(self, text, *names):
+        """Lines of Verbena's in the logs of daemons."""
+        return [line for name in names or ("namenode", *self.names())
+                for line in pathlib.Path(self.cluster.log(name)).read_text(errors="replace").splitlines()
+                if "erbena" in line and text in line]
+
+    def kill(self, name):
+        process = self.cluster.daemons[name]
+        self.cluster.kill(name)
+        processes.end([process])
+
+    def start(self, name):
+        self.cluster.launch(name)
+        until(self.cluster.check_alive, lambda: ready.hdfs(self.cluster.ports, self.datanodes), "HDFS", self.cluster.work)
+
+    # ---------------------------------------------------------------------------------- the shared path
+
+    def identity(self, name):
+        version = pathlib.Path(self.cluster.work) / "data" / name / "current/VERSION"
+        return re.search(r"datanodeUuid=(\S+)", version.read_text())[1]
+
+    def owners(self):
+        """{volume: (identity of the owner, folders of data)}."""
+        found = {}
+        for volume in self.shared.glob("*/*"):
+            records = sorted(volume.glob("owner.*"), key=lambda path: int(path.suffix[1:]))
+            node = re.search(r"node=(\S*)", records[-1].read_text())[1] if records else ""
+            found[volume.name] = node, sorted(path.name for path in volume.glob("data.*"))
+        return found
+
+    def owned(self):
+        """{DataNode: volumes}; each has its data under one name."""
+        owners = self.owners()
+        names = {self.identity(name): name for name in self.names()}
+        for volume, (node, data) in owners.items():
+            self.assertEqual(len(data), 1, f"{volume} of {node}: {data}")
+        return collections.Counter(names[node] for node, _ in owners.values() if node in names)
