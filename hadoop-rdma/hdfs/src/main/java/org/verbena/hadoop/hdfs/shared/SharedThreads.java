@@ -10,7 +10,6 @@ public final class SharedThreads implements AutoCloseable {
     private static final long PATIENCE_SECONDS = 10;
 
     private final SharedTier tier;
-    private final CountDownLatch first = new CountDownLatch(1);
     private final Thread beats;
     private final Thread acquisition;
     private volatile boolean closed;
@@ -18,21 +17,31 @@ public final class SharedThreads implements AutoCloseable {
     private SharedThreads(SharedTier tier) {
         this.tier = tier;
         beats = thread("verbena-shared-beat", tier::beat);
-        acquisition = thread("verbena-shared-acquire", () -> {
-            tier.acquire();
-            first.countDown();
-        });
+        acquisition = thread("verbena-shared-acquire", tier::acquire);
     }
 
-    /** Begins, and waits a while for the first volume. A file system that does not answer delays a DataNode no longer. */
+    /**
+     * Begins. The first volume is acquired on this thread, because a DataNode that starts holds locks which serving needs; but only
+     * if the file system answers: one that does not would keep the DataNode from starting.
+     */
     public static SharedThreads begin(SharedTier tier) throws InterruptedException {
         SharedThreads threads = new SharedThreads(tier);
-        threads.beats.start();
-        threads.acquisition.start();
-        if (!threads.first.await(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+        CountDownLatch answered = new CountDownLatch(1);
+        Thread question = new Thread(() -> {
+            tier.look();
+            answered.countDown();
+        }, "verbena-shared-question");
+        question.setDaemon(true);
+        question.start();
+        if (answered.await(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+            threads.beats.start();
+            tier.acquire();
+        } else {
             SharedTier.LOG.warn("Verbena hhh-l: the shared path has not answered within {} s; this DataNode starts without it, and "
                 + "uses it as soon as it answers", PATIENCE_SECONDS);
+            threads.beats.start();
         }
+        threads.acquisition.start();
         return threads;
     }
 

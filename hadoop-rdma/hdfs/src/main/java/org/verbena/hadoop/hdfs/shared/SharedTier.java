@@ -90,6 +90,11 @@ public final class SharedTier {
         }
     }
 
+    /** Asks the file system something: returns when it has answered, whatever the answer is. */
+    void look() {
+        Files.exists(cluster);
+    }
+
     /** Nanoseconds between two beats. */
     long beatNanos() {
         return leaseNanos() / BEATS;
