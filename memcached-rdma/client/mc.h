@@ -166,6 +166,8 @@ void handle_check(vmc_t *mc);
 /* ---- request.c */
 /* Queues a request; VMC_INPROGRESS, or an error. copy: the value is the caller's again on return, when it fits a call. */
 vmc_status_t call_start(vmc_t *mc, const ask_t *ask, vmc_req_t *req, bool copy);
+/* The same for a server that the caller has chosen. The key is valid. */
+vmc_status_t call_start_at(mc_server_t *server, const ask_t *ask, vmc_req_t *req, bool copy);
 call_t *call_start_list(vmc_t *mc, mc_server_t *server, const key_list_t *list, vmc_req_t *req);
 /* ---- call.c */
 /* The call's answer: ends the request. The call goes when its operations are done. */
@@ -240,6 +242,8 @@ void onesided_close(mc_server_t *server, bool forked);
 bool onesided_reads(const mc_server_t *server);
 /* True: the get is done, the request is filled. False: it is to be asked for. */
 bool onesided_get(vmc_t *mc, const ask_t *ask, vmc_req_t *req);
+/* The same from a server that the caller has chosen. The key is valid, and handle_check was called. */
+bool onesided_get_at(mc_server_t *server, const ask_t *ask, vmc_req_t *req);
 /* ---- socket.c */
 /* Writes the request to the server's stream; false: no memory. */
 bool socket_write(call_t *call);

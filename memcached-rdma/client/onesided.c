@@ -101,10 +101,13 @@ bool onesided_reads(const mc_server_t *server)
 
 bool onesided_get(vmc_t *mc, const ask_t *ask, vmc_req_t *req)
 {
+    return message_key_valid(ask->key, ask->key_bytes) &&
+           onesided_get_at(ring_find(mc, ask->key, ask->key_bytes), ask, req);
+}
+
+bool onesided_get_at(mc_server_t *server, const ask_t *ask, vmc_req_t *req)
+{
     reader_item_t item = {0};
-    if (!message_key_valid(ask->key, ask->key_bytes))
-        return false;
-    mc_server_t *server = ring_find(mc, ask->key, ask->key_bytes);
     onesided_t *onesided = server->onesided;
     if (onesided == NULL || ask->touch || server->flying_count > 0 || !list_empty(&server->queue) ||
         (!onesided->open && !begin(onesided)) || ++onesided->hits % ASKED_EVERY == 0)
@@ -114,7 +117,7 @@ bool onesided_get(vmc_t *mc, const ask_t *ask, vmc_req_t *req)
         onesided_close(server, false);
     if ((status != READER_HIT && status != READER_TRUNCATED) || item.uncounted)
         return false; /* by message: it is not there, or the server is to know that it was read */
-    mc->counts.onesided++;
+    server->mc->counts.onesided++;
     req->status = status == READER_HIT ? VMC_OK : VMC_ERR_TRUNCATED;
     req->flags = item.client_flags;
     req->length = item.value_bytes;

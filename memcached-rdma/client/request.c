@@ -44,12 +44,20 @@ static void enqueue(call_t *call)
 
 vmc_status_t call_start(vmc_t *mc, const ask_t *ask, vmc_req_t *req, bool copy)
 {
-    handle_check(mc);
-    *req = (vmc_req_t){.status = VMC_ERR_INVALID, .user = req->user};
-    if (!message_key_valid(ask->key, ask->key_bytes) || ask->value_bytes > VALUE_MAX ||
-        (ask->value_bytes > 0 && ask->value == NULL))
+    if (!message_key_valid(ask->key, ask->key_bytes)) {
+        *req = (vmc_req_t){.status = VMC_ERR_INVALID, .user = req->user};
         return VMC_ERR_INVALID;
-    call_t *call = call_new(mc, ring_find(mc, ask->key, ask->key_bytes), req);
+    }
+    return call_start_at(ring_find(mc, ask->key, ask->key_bytes), ask, req, copy);
+}
+
+vmc_status_t call_start_at(mc_server_t *server, const ask_t *ask, vmc_req_t *req, bool copy)
+{
+    handle_check(server->mc);
+    *req = (vmc_req_t){.status = VMC_ERR_INVALID, .user = req->user};
+    if (ask->value_bytes > VALUE_MAX || (ask->value_bytes > 0 && ask->value == NULL))
+        return VMC_ERR_INVALID;
+    call_t *call = call_new(server->mc, server, req);
     if (call == NULL)
         return req->status = VMC_ERR_NO_MEMORY;
     call->ask = *ask;
