@@ -18,7 +18,8 @@ ROOMS = ["lane", "flow", "peer"]
 ROOF = "link/link_engine.c" # stands on all rooms; the other files of link itself stand below them
 COMPONENTS = {"memcached-rdma": {"util": {"util"}, "store": {"util", "store"}, "proto": {"util", "proto"},
                                  "ssd": {"util", "ssd"}, "server": {"util", "store", "proto", "ssd", "server"},
-                                 "client": {"util", "proto", "store", "client", "verbena"}}}
+                                 "client": {"util", "proto", "store", "client", "verbena"},
+                                 "compat": {"util", "proto", "client", "compat"}}}
 SHMEM_ABOVE = "grp" # mpi/shmem stands on these layers of mpi/
 MPI_LAYERS = ["pmi", "rt", "op", "grp", "obj", "err", "info", "attr", "dt", "group", "comm", "topo", "p2p", "coll",
               "win", "instance", "entry"]
