@@ -107,3 +107,43 @@ function(mc_add_replays)
         set_tests_properties(replay_${name} PROPERTIES LABELS "fuzz")
     endforeach()
 endfunction()
+
+# libmemcached.so.11, libmemcachedutil.so.2 and libhashkit.so.2 of our own, in a folder of their own: programs find them by
+# LD_LIBRARY_PATH, and nothing else comes with it.
+function(mc_add_compat)
+    set(folder ${CMAKE_CURRENT_SOURCE_DIR}/compat)
+    file(GLOB hashkit CONFIGURE_DEPENDS ${folder}/hashkit/*.c)
+    file(GLOB memcached CONFIGURE_DEPENDS ${folder}/*.c)
+    file(GLOB util CONFIGURE_DEPENDS ${folder}/util/*.c)
+    mc_compat_library(hashkit 2 ${folder}/hashkit/libhashkit.map ${hashkit} ${CMAKE_CURRENT_SOURCE_DIR}/client/md5.c)
+    mc_compat_library(memcached 11 ${folder}/libmemcached.map ${memcached} $<TARGET_OBJECTS:mc_client>)
+    mc_program(mc_compat_memcached)
+    target_link_libraries(mc_compat_memcached PRIVATE mc_compat_hashkit m)
+    target_link_options(mc_compat_memcached PRIVATE -Wl,-z,nodelete) # as of libverbena-memcached
+    mc_need_sasl(mc_compat_memcached)
+    mc_compat_library(memcachedutil 2 ${folder}/libmemcached.map ${util})
+    target_link_libraries(mc_compat_memcachedutil PRIVATE mc_compat_memcached Threads::Threads)
+endfunction()
+
+function(mc_compat_library name version map)
+    set(target mc_compat_${name})
+    add_library(${target} SHARED ${ARGN})
+    mc_target(${target})
+    target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/client/include)
+    target_link_options(${target} PRIVATE -Wl,--version-script=${map})
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} VERSION ${version}.0.0 SOVERSION ${version}
+        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/compat BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN"
+        LINK_DEPENDS ${map})
+    install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/verbena/libmemcached NAMELINK_SKIP)
+endfunction()
+
+# Debian's libmemcached needs libsasl2.so.2, and programs that are linked to libmemcached alone use that (pylibmc). So does ours,
+# without a use of its own: it is linked to an empty library of that name, and the real one is found when programs start.
+function(mc_need_sasl target)
+    set(stub ${CMAKE_CURRENT_BINARY_DIR}/sasl/stub.c)
+    file(CONFIGURE OUTPUT ${stub} CONTENT "extern int mc_sasl_stub;\nint mc_sasl_stub;\n")
+    add_library(mc_sasl SHARED ${stub})
+    set_target_properties(mc_sasl PROPERTIES OUTPUT_NAME sasl2 SOVERSION 2
+        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/sasl)
+    target_link_libraries(${target} PRIVATE -Wl,--push-state,--no-as-needed mc_sasl -Wl,--pop-state)
+endfunction()
