@@ -97,16 +97,19 @@ static MPI_Aint value_of(int keyval, void *value)
     FORTRAN(lower##_create_keyval, upper##_CREATE_KEYVAL,                                                              \
             (function_t * copy, function_t * delete, int *keyval, const MPI_Aint *extra, int *ierror))                 \
     {                                                                                                                  \
+        FORTRAN_CODE;                                                                                                  \
         *ierror = kind##_keyval(copy, delete, *extra, 0, keyval);                                                      \
     }                                                                                                                  \
     FORTRAN(lower##_set_attr, upper##_SET_ATTR,                                                                        \
             (const int *object, const int *keyval, const MPI_Aint *value, int *ierror))                                \
     {                                                                                                                  \
+        FORTRAN_CODE;                                                                                                  \
         *ierror = C(kind##_set_attr)(in_##kind(*object), *keyval, (void *)*value);                                     \
     }                                                                                                                  \
     FORTRAN(lower##_get_attr, upper##_GET_ATTR,                                                                        \
             (const int *object, const int *keyval, MPI_Aint *value, int *flag, int *ierror))                           \
     {                                                                                                                  \
+        FORTRAN_CODE;                                                                                                  \
         void *found = NULL;                                                                                            \
         *ierror = C(kind##_get_attr)(in_##kind(*object), *keyval, &found, flag);                                       \
         if (*ierror == MPI_SUCCESS && *flag)                                                                           \
@@ -119,16 +122,19 @@ ATTRIBUTES(Win, win, WIN, MPI_Win)
 FORTRAN(keyval_create, KEYVAL_CREATE,
         (function_t * copy, function_t *delete, int *keyval, const int *extra, int *ierror))
 {
+    FORTRAN_CODE;
     *ierror = Comm_keyval(copy, delete, *extra, 1, keyval);
 }
 
 FORTRAN(attr_put, ATTR_PUT, (const int *comm, const int *keyval, const int *value, int *ierror))
 {
+    FORTRAN_CODE;
     *ierror = C(Comm_set_attr)(in_Comm(*comm), *keyval, (void *)(intptr_t)*value);
 }
 
 FORTRAN(attr_get, ATTR_GET, (const int *comm, const int *keyval, int *value, int *flag, int *ierror))
 {
+    FORTRAN_CODE;
     void *found = NULL;
     *ierror = C(Comm_get_attr)(in_Comm(*comm), *keyval, &found, flag);
     if (*ierror == MPI_SUCCESS && *flag)

@@ -38,31 +38,35 @@ static int slot_of(function_t **slots, function_t *function, const char *what)
     return -1;
 }
 
-typedef void op_function_t(void *in, void *inout, int *count, int *type);
-static function_t *op_slots[SLOTS];
-
-static void call_op(int slot, void *in, void *inout, int *count, MPI_Datatype *type)
-{
-    int number = out_Type(*type);
-    ((op_function_t *)op_slots[slot])(in, inout, count, &number);
-}
+/* Of counts that are ints, and of large ones. */
 #define OP_FUNCTION(kind, n)                                                                                           \
-    static void op_##n(void *in, void *inout, int *count, MPI_Datatype *type)                                          \
+    static void kind##_##n(void *in, void *inout, kind##_count_t *count, MPI_Datatype *type)                           \
     {                                                                                                                  \
-        call_op(n, in, inout, count, type);                                                                            \
+        call_##kind(n, in, inout, count, type);                                                                        \
     }
-ALL(OP_FUNCTION, op)
 #define NAMED(kind, n) kind##_##n,
-static MPI_User_function *const op_functions[SLOTS] = {ALL(NAMED, op)};
-
-FORTRAN(op_create, OP_CREATE, (function_t * function, const int *commute, int *op, int *ierror))
-{
-    MPI_Op made = MPI_OP_NULL;
-    const int slot = slot_of(op_slots, function, "operations");
-    *ierror = slot < 0 ? MPI_ERR_OTHER : C(Op_create)(op_functions[slot], *commute != 0, &made);
-    if (*ierror == MPI_SUCCESS)
-        *op = out_Op(made);
-}
+#define OPERATIONS(kind, lower, upper, c_name, c_function, count_type)                                                 \
+    typedef count_type kind##_count_t;                                                                                 \
+    typedef void kind##_function_t(void *in, void *inout, kind##_count_t *count, int *type);                           \
+    static function_t *kind##_slots[SLOTS];                                                                            \
+    static void call_##kind(int slot, void *in, void *inout, kind##_count_t *count, const MPI_Datatype *type)          \
+    {                                                                                                                  \
+        int number = out_Type(*type);                                                                                  \
+        ((kind##_function_t *)kind##_slots[slot])(in, inout, count, &number);                                          \
+    }                                                                                                                  \
+    ALL(OP_FUNCTION, kind)                                                                                             \
+    static c_function *const kind##_functions[SLOTS] = {ALL(NAMED, kind)};                                             \
+    FORTRAN(lower, upper, (function_t * function, const int *commute, int *op, int *ierror))                           \
+    {                                                                                                                  \
+        FORTRAN_CODE;                                                                                                  \
+        MPI_Op made = MPI_OP_NULL;                                                                                     \
+        const int slot = slot_of(kind##_slots, function, "operations");                                                \
+        *ierror = slot < 0 ? MPI_ERR_OTHER : C(c_name)(kind##_functions[slot], *commute != 0, &made);                  \
+        if (*ierror == MPI_SUCCESS)                                                                                    \
+            *op = out_Op(made);                                                                                        \
+    }
+OPERATIONS(op, op_create, OP_CREATE, Op_create, MPI_User_function, int)
+OPERATIONS(large, op_create_c, OP_CREATE_C, Op_create_c, MPI_User_function_c, MPI_Count)
 
 typedef void handler_function_t(int *object, int *code);
 
@@ -83,6 +87,7 @@ typedef void handler_function_t(int *object, int *code);
     FORTRAN(lower##_create_errhandler, upper##_CREATE_ERRHANDLER,                                                      \
             (function_t * function, int *errhandler, int *ierror))                                                     \
     {                                                                                                                  \
+        FORTRAN_CODE;                                                                                                  \
         MPI_Errhandler made = MPI_ERRHANDLER_NULL;                                                                     \
         const int slot = slot_of(kind##_slots, function, "error handlers");                                            \
         *ierror = slot < 0 ? MPI_ERR_OTHER : C(kind##_create_errhandler)(kind##_functions[slot], &made);               \
@@ -130,6 +135,7 @@ static int general_cancel(void *state, int complete)
 FORTRAN(grequest_start, GREQUEST_START,
         (function_t * query, function_t *done, function_t *cancel, const MPI_Aint *extra, int *request, int *ierror))
 {
+    FORTRAN_CODE;
     MPI_Request made = MPI_REQUEST_NULL;
     general_t *general = malloc(sizeof(*general));
     if (general == NULL) {

@@ -4,23 +4,31 @@
  * F1. Public names of the standard ABI only: the library serves any libmpi_abi.so.1.
  * F2. Every source is compiled twice: mpi_x_ calls MPI_X, so that tools in C see it, and pmpi_x_ calls PMPI_X.
  * F3. A handle below 0x1000 is its own number, by the standard; only others ask the C library for theirs.
+ * F4. ierror may be NULL, for a program of mpi_f08 may leave it out. So mpi_f08 calls the same functions, by names with _f08;
+ *     where a buffer is an argument it has functions of its own (section.h).
  */
 #ifndef VERBENA_FORTRAN_H
 #define VERBENA_FORTRAN_H
 
 #include <mpi.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #ifdef FORTRAN_PMPI
 #define C(name) PMPI_##name
 #define FORTRAN_NAMES(lower, upper, result, arguments) FORTRAN_SPELL(pmpi_##lower, PMPI_##upper, result, arguments)
 #define FORTRAN_CALLED(lower) pmpi_##lower##_
+#define FORTRAN_F08(lower) pmpi_##lower##_f08_
+#define FORTRAN_TEXT(lower) "pmpi_" #lower "_"
 #else
 #define C(name) MPI_##name
 #define FORTRAN_NAMES(lower, upper, result, arguments) FORTRAN_SPELL(mpi_##lower, MPI_##upper, result, arguments)
 #define FORTRAN_CALLED(lower) mpi_##lower##_
+#define FORTRAN_F08(lower) mpi_##lower##_f08_
+#define FORTRAN_TEXT(lower) "mpi_" #lower "_"
 #endif
+#define FORTRAN_HIDDEN __attribute__((visibility("hidden"))) /* and so reached without a table */
 #define FORTRAN_VISIBLE __attribute__((weak, visibility("default")))
 #define FORTRAN_ALIAS(target) __attribute__((weak, visibility("default"), alias(#target "_")))
 #define FORTRAN_SPELL(lower, upper, result, arguments)                                                                 \
@@ -31,44 +39,70 @@
     result lower##_ arguments
 /* Begins the definition of a function in all four spellings of its name. */
 #define FORTRAN_FUNCTION(lower, upper, result, arguments) FORTRAN_NAMES(lower, upper, result, arguments)
-#define FORTRAN(lower, upper, arguments) FORTRAN_NAMES(lower, upper, void, arguments)
+#define FORTRAN(lower, upper, arguments)                                                                               \
+    void FORTRAN_F08(lower) arguments __attribute__((weak, visibility("default"), alias(FORTRAN_TEXT(lower))));        \
+    FORTRAN_NAMES(lower, upper, void, arguments)
+/* F4: a function written by hand begins so, one that is generated ends with FORTRAN_RETURN. */
+#define FORTRAN_CODE                                                                                                   \
+    int no_code;                                                                                                       \
+    ierror = ierror == NULL ? &no_code : ierror
+#define FORTRAN_RETURN(code)                                                                                           \
+    do {                                                                                                               \
+        if (ierror != NULL)                                                                                            \
+            *ierror = (code);                                                                                          \
+        return;                                                                                                        \
+    } while (0)
 
-/* The common block of mpif.h and of the module mpi: its variables stand for addresses of C, and only their place counts. */
-typedef struct fortran_marks {
-    int bottom, in_place, buffer_automatic, unweighted, weights_empty, errcodes_ignore;
-    int status_ignore[8], statuses_ignore[8];
-} fortran_marks_t;
-extern fortran_marks_t vbnf_marks_ __attribute__((visibility("default")));
+/* Variables of Fortran that stand for addresses of C: only their place counts. marks.c knows the places of each. */
+typedef enum fortran_mark {
+    MARK_BOTTOM,
+    MARK_IN_PLACE,
+    MARK_BUFFER_AUTOMATIC,
+    MARK_UNWEIGHTED,
+    MARK_WEIGHTS_EMPTY,
+    MARK_ERRCODES_IGNORE,
+    MARK_STATUS_IGNORE,
+    MARK_STATUSES_IGNORE,
+    MARKS,
+    MARK_NONE = MARKS
+} fortran_mark_t;
+/* All places are between these, so most pointers need one comparison. */
+extern uintptr_t fortran_marks_low FORTRAN_HIDDEN;
+extern uintptr_t fortran_marks_span FORTRAN_HIDDEN;
+fortran_mark_t fortran_mark_at(const void *pointer) FORTRAN_HIDDEN;
 
-#define IS_MARK(pointer, name) ((const void *)(pointer) == (const void *)&vbnf_marks_.name)
+static inline fortran_mark_t mark_at(const void *pointer)
+{
+    return (uintptr_t)pointer - fortran_marks_low < fortran_marks_span ? fortran_mark_at(pointer) : MARK_NONE;
+}
 
 /* What a buffer stands for; const is the caller's affair. */
 static inline void *in_buffer(const void *buffer)
 {
-    if ((size_t)((const char *)buffer - (const char *)&vbnf_marks_) >= sizeof(vbnf_marks_))
-        return (void *)(uintptr_t)buffer;
-    if (IS_MARK(buffer, bottom))
-        return MPI_BOTTOM;
-    if (IS_MARK(buffer, in_place))
-        return MPI_IN_PLACE;
-    return IS_MARK(buffer, buffer_automatic) ? MPI_BUFFER_AUTOMATIC : (void *)(uintptr_t)buffer;
+    switch (mark_at(buffer)) {
+    case MARK_BOTTOM: return MPI_BOTTOM;
+    case MARK_IN_PLACE: return MPI_IN_PLACE;
+    case MARK_BUFFER_AUTOMATIC: return MPI_BUFFER_AUTOMATIC;
+    default: return (void *)(uintptr_t)buffer;
+    }
 }
 
 static inline int *in_weights(const int *weights)
 {
-    if (IS_MARK(weights, unweighted))
+    const fortran_mark_t mark = mark_at(weights);
+    if (mark == MARK_UNWEIGHTED)
         return MPI_UNWEIGHTED;
-    return IS_MARK(weights, weights_empty) ? MPI_WEIGHTS_EMPTY : (int *)(uintptr_t)weights;
+    return mark == MARK_WEIGHTS_EMPTY ? MPI_WEIGHTS_EMPTY : (int *)(uintptr_t)weights;
 }
 
 static inline MPI_Status *in_Status(const int *status)
 {
-    return IS_MARK(status, status_ignore) ? MPI_STATUS_IGNORE : (MPI_Status *)(uintptr_t)status;
+    return mark_at(status) == MARK_STATUS_IGNORE ? MPI_STATUS_IGNORE : (MPI_Status *)(uintptr_t)status;
 }
 
 static inline MPI_Status *in_Statuses(const int *statuses)
 {
-    return IS_MARK(statuses, statuses_ignore) ? MPI_STATUSES_IGNORE : (MPI_Status *)(uintptr_t)statuses;
+    return mark_at(statuses) == MARK_STATUSES_IGNORE ? MPI_STATUSES_IGNORE : (MPI_Status *)(uintptr_t)statuses;
 }
 
 #define FORTRAN_PREDEFINED 0x1000 /* F3 */
@@ -98,15 +132,13 @@ FORTRAN_HANDLE(MPI_Win, Win)
 #define FORTRAN_ARRAY(type, name, length)                                                                              \
     type name##_few[FORTRAN_FEW];                                                                                      \
     type *name = (length) <= FORTRAN_FEW ? name##_few : malloc((length) * sizeof(type));                               \
-    if (name == NULL) {                                                                                                \
-        *ierror = MPI_ERR_NO_MEM;                                                                                      \
-        return;                                                                                                        \
-    }
+    if (name == NULL)                                                                                                  \
+    FORTRAN_RETURN(MPI_ERR_NO_MEM)
 #define FORTRAN_ARRAY_END(name)                                                                                        \
     if (name != name##_few)                                                                                            \
     free(name)
 
-static inline size_t length_of(int count)
+static inline size_t length_of(MPI_Count count)
 {
     return count < 0 ? 0 : (size_t)count;
 }

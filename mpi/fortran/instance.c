@@ -7,6 +7,7 @@
 
 FORTRAN(init, INIT, (int *ierror))
 {
+    FORTRAN_CODE;
     *ierror = C(Init)(NULL, NULL);
     if (*ierror == MPI_SUCCESS)
         fortran_kinds();
@@ -14,6 +15,7 @@ FORTRAN(init, INIT, (int *ierror))
 
 FORTRAN(init_thread, INIT_THREAD, (const int *required, int *provided, int *ierror))
 {
+    FORTRAN_CODE;
     *ierror = C(Init_thread)(NULL, NULL, *required, provided);
     if (*ierror == MPI_SUCCESS)
         fortran_kinds();
@@ -46,31 +48,38 @@ FORTRAN_FUNCTION(aint_diff, AINT_DIFF, MPI_Aint, (const MPI_Aint *addr1, const M
 
 FORTRAN(info_create_env, INFO_CREATE_ENV, (int *info, int *ierror))
 {
+    FORTRAN_CODE;
     MPI_Info made = MPI_INFO_NULL;
     *ierror = C(Info_create_env)(0, NULL, &made);
     *info = out_Info(made);
 }
 
 /* The buffer's address is what the program gets: it has a pointer of C, or an integer of that size. */
-FORTRAN(buffer_detach, BUFFER_DETACH, (void **buffer, int *size, int *ierror))
-{
-    *ierror = C(Buffer_detach)(buffer, size);
-}
-
-FORTRAN(comm_detach_buffer, COMM_DETACH_BUFFER, (const int *comm, void **buffer, int *size, int *ierror))
-{
-    *ierror = C(Comm_detach_buffer)(in_Comm(*comm), buffer, size);
-}
-
-FORTRAN(session_detach_buffer, SESSION_DETACH_BUFFER, (const int *session, void **buffer, int *size, int *ierror))
-{
-    *ierror = C(Session_detach_buffer)(in_Session(*session), buffer, size);
-}
+#define DETACHES(lower, upper, name, count)                                                                            \
+    FORTRAN(buffer_##lower, BUFFER_##upper, (void **buffer, count *size, int *ierror))                                 \
+    {                                                                                                                  \
+        FORTRAN_CODE;                                                                                                  \
+        *ierror = C(Buffer_##name)(buffer, size);                                                                      \
+    }
+#define DETACHES_OF(object, upper, kind, lower, upper_end, end, count)                                                 \
+    FORTRAN(object##_detach_buffer##lower, upper##_DETACH_BUFFER##upper_end,                                           \
+            (const int *object, void **buffer, count *size, int *ierror))                                              \
+    {                                                                                                                  \
+        FORTRAN_CODE;                                                                                                  \
+        *ierror = C(kind##_detach_buffer##end)(in_##kind(*object), buffer, size);                                      \
+    }
+DETACHES(detach, DETACH, detach, int)
+DETACHES(detach_c, DETACH_C, detach_c, MPI_Count)
+DETACHES_OF(comm, COMM, Comm, , , , int)
+DETACHES_OF(comm, COMM, Comm, _c, _C, _c, MPI_Count)
+DETACHES_OF(session, SESSION, Session, , , , int)
+DETACHES_OF(session, SESSION, Session, _c, _C, _c, MPI_Count)
 
 /* A length of 0 asks for the length alone, and then the string is not looked at. Fortran's lengths count no end of string. */
 FORTRAN(session_get_nth_pset, SESSION_GET_NTH_PSET,
         (const int *session, const int *info, const int *n, int *pset_len, char *pset_name, int *ierror, size_t length))
 {
+    FORTRAN_CODE;
     char name[MPI_MAX_PSET_NAME_LEN] = "";
     int room = *pset_len > 0 ? MPI_MAX_PSET_NAME_LEN : 0;
     *ierror = C(Session_get_nth_pset)(in_Session(*session), in_Info(*info), *n, &room, name);
@@ -85,6 +94,7 @@ FORTRAN(info_get, INFO_GET,
         (const int *info, const char *key, const int *valuelen, char *value, int *flag, int *ierror, size_t key_length,
          size_t length))
 {
+    FORTRAN_CODE;
     char found[MPI_MAX_INFO_VAL] = "";
     char *name = fortran_text_in(key, key_length, 1);
     if (name == NULL) {
@@ -104,6 +114,7 @@ FORTRAN(info_get_string, INFO_GET_STRING,
         (const int *info, const char *key, int *buflen, char *value, int *flag, int *ierror, size_t key_length,
          size_t length))
 {
+    FORTRAN_CODE;
     char found[MPI_MAX_INFO_VAL] = "";
     int room = MPI_MAX_INFO_VAL;
     char *name = fortran_text_in(key, key_length, 1);
@@ -121,4 +132,25 @@ FORTRAN(info_get_string, INFO_GET_STRING,
         *buflen = room > 0 ? room - 1 : 0;
     }
     free(name);
+}
+
+/* Keeps the compiler from moving accesses of a variable over the call. */
+FORTRAN_FUNCTION(f_sync_reg, F_SYNC_REG, void, (void *buffer))
+{
+    (void)buffer;
+}
+
+/* A status of mpi_f08 has the same bytes. */
+FORTRAN(status_f2f08, STATUS_F2F08, (const int *f_status, int *f08_status, int *ierror))
+{
+    FORTRAN_CODE;
+    memcpy(f08_status, f_status, sizeof(MPI_Status));
+    *ierror = MPI_SUCCESS;
+}
+
+FORTRAN(status_f082f, STATUS_F082F, (const int *f08_status, int *f_status, int *ierror))
+{
+    FORTRAN_CODE;
+    memcpy(f_status, f08_status, sizeof(MPI_Status));
+    *ierror = MPI_SUCCESS;
 }

@@ -15,7 +15,8 @@ import tables
 SOURCES = tables.API.parent / "fortran"
 HAND_WRITTEN = re.compile(r"^FORTRAN(?:_FUNCTION)?\((\w+),", re.MULTILINE)
 BY_OBJECT = {f"{kind}_{rest}" for kind in ("comm", "type", "win") for rest in ("create_keyval", "set_attr", "get_attr")} | \
-    {f"{kind}_create_errhandler" for kind in ("comm", "file", "session", "win")}  # by macros
+    {f"{kind}_create_errhandler" for kind in ("comm", "file", "session", "win")} | {"op_create", "op_create_c"} | \
+    {f"{kind}{end}" for kind in ("buffer_detach", "comm_detach_buffer", "session_detach_buffer") for end in ("", "_c")}  # by macros
 # Have no form here: C's alone, or not written in C either.
 ABSENT = {"Abi_get_fortran_booleans", "Abi_set_fortran_booleans", "Comm_spawn", "Comm_spawn_multiple", "Register_datarep"}
 HANDLES = {"COMM": "Comm", "DATATYPE": "Type", "ERRHANDLER": "Errhandler", "FILE": "File", "GROUP": "Group", "INFO": "Info",
@@ -39,15 +40,22 @@ def c_type(handle):
     return C_TYPES.get(handle, f"MPI_{handle}")
 
 
+def form(parameter, large):
+    return parameter.large if large else parameter.small
+
+
+def parameters_of(function, large=False):
+    return [one for one in function.parameters if form(one, large) not in (None, "...")]
+
+
 class Entry:
     """One function: what it does before and after the call of C, and with which arguments."""
 
-    def __init__(self, function):
-        self.function = function
+    def __init__(self, function, large=False):
+        self.function, self.large = function, large
         self.declared, self.lengths, self.before, self.arguments, self.after, self.ends = [], [], [], [], [], []
-        for parameter in function.parameters:
-            if parameter.small not in (None, "..."):
-                self.add(parameter)
+        for parameter in parameters_of(function, large):
+            self.add(parameter)
 
     def find(self, *kinds):
         return next((one.name for one in self.function.parameters if one.kind in kinds), None)
@@ -58,7 +66,7 @@ class Entry:
     def add(self, parameter):
         name, kind = parameter.name, SAME_HANDLE.get(parameter.kind, parameter.kind)
         base, _, way = kind.rpartition("_")
-        declared = parameter.small
+        declared = form(parameter, self.large)
         if kind in HANDLES:
             self.take(f"const int *{name}", f"in_{HANDLES[kind]}(*{name})")
         elif base in HANDLES and way in ("OUT", "INOUT"):
@@ -122,8 +130,8 @@ class Entry:
         self.take(f"{'char' if kind.endswith('OUT') else 'const char'} *{name}", f"{name}_s")
         if not kind.endswith("OUT"):
             lead = int(self.function.chapter == "info")
-            self.before.append(f"char *{name}_s = fortran_text_in({name}, {name}_l, {lead});\n    if ({name}_s == NULL) {{\n"
-                               f"        *ierror = MPI_ERR_NO_MEM;\n        return;\n    }}")
+            self.before.append(f"char *{name}_s = fortran_text_in({name}, {name}_l, {lead});\n    if ({name}_s == NULL)\n"
+                               "        FORTRAN_RETURN(MPI_ERR_NO_MEM);")
             self.ends.append(f"free({name}_s);")
             return
         self.before.append(f"char {name}_s[{parameter.rule or LIMITS[name]}] = \"\";")
@@ -133,15 +141,16 @@ class Entry:
             self.after.append(f"if (length_of(*{length}) > {name}_l)\n            *{length} = (int){name}_l;")
 
 
-def entry(function):
-    made = Entry(function)
+def entry(function, large=False):
+    made = Entry(function, large)
+    name = function.name + large * "_c"
     shown = ", ".join([*made.declared, "int *ierror", *made.lengths])
     after = "".join(f"\n        {line}" for line in made.after)
-    lines = [*made.before, f"*ierror = C({function.name})({', '.join(made.arguments)});"]
+    lines = [*made.before, f"const int code = C({name})({', '.join(made.arguments)});"]
     if after:
-        lines.append(f"if (*ierror == MPI_SUCCESS) {{{after}\n    }}")
-    text = "\n".join(f"    {line}" for line in lines + made.ends)
-    return f"FORTRAN({function.name.lower()}, {function.name.upper()}, ({shown}))\n{{\n{text}\n}}\n"
+        lines.append(f"if (code == MPI_SUCCESS) {{{after}\n    }}")
+    text = "\n".join(f"    {line}" for line in lines + made.ends + ["FORTRAN_RETURN(code);"])
+    return f"FORTRAN({name.lower()}, {name.upper()}, ({shown}))\n{{\n{text}\n}}\n"
 
 
 def fortran_functions():
@@ -159,12 +168,31 @@ def hand_written():
     return names
 
 
+def has_buffer(function):
+    """It takes memory of any type (mpi_f08 then describes it by a descriptor)."""
+    return any(is_buffer(function, one) for one in function.parameters)
+
+
+def is_buffer(function, parameter):
+    return parameter.kind in ("BUFFER_IN", "BUFFER_OUT", "ADDRESS") and parameter.name != "baseptr"
+
+
+def fortran_types(function, large):
+    return [re.sub(r"MPI_(Aint|Offset|Count)\b", "wide", form(one, large)) for one in parameters_of(function, large)]
+
+
+def needs_large(function):
+    """mpi_f08 has a form with large counts, which Fortran can tell from the other one, and no buffer."""
+    return function.has_large and not has_buffer(function) and fortran_types(function, False) != fortran_types(function, True)
+
+
 def write_functions(folder):
     hand = hand_written()
     functions = [one for one in fortran_functions() if one.name.lower() not in hand]
     for chapter in dict.fromkeys(one.chapter for one in fortran_functions()):
         parts = [tables.generated(f"Functions of Fortran of the chapter {chapter}.") + '#include "fortran.h"\n']
-        parts += [entry(one) for one in functions if one.chapter == chapter]
+        parts += [entry(one, large) for one in functions for large in (False, True) if one.chapter == chapter
+                  and (not large or needs_large(one) and f"{one.name.lower()}_c" not in hand)]
         tables.update(f"{folder}/fortran_{chapter}.c", "\n".join(parts))
 
 
@@ -193,7 +221,7 @@ def constants():
     yield "LOGICAL", "MPI_ASYNC_PROTECTS_NONBLOCKING", ".FALSE."
 
 
-# In the order of fortran_marks_t.
+# In the order of mpi/fortran/marks.c.
 MARKS = ("MPI_BOTTOM", "MPI_IN_PLACE", "MPI_BUFFER_AUTOMATIC", "MPI_UNWEIGHTED(1)", "MPI_WEIGHTS_EMPTY(1)",
          "MPI_ERRCODES_IGNORE(1)", "MPI_STATUS_IGNORE(8)", "MPI_STATUSES_IGNORE(8,1)")
 STANDARD_FUNCTIONS = [f"MPI_{kind}{rest}" for kind in ("", "COMM_", "TYPE_", "WIN_")
@@ -209,16 +237,15 @@ def declarations():
     for kind, name, value in constants():
         yield f"      {kind} {name}"
         yield f"      PARAMETER ({name}={value})"
-    for name in MARKS:
-        yield f"      INTEGER {name}"
-    yield from (f"      COMMON /VBNF_MARKS/ {name.split('(')[0]}" for name in MARKS)
-    yield "      SAVE /VBNF_MARKS/"
     for name in STANDARD_FUNCTIONS:
         yield f"      EXTERNAL {name}"
 
 
 def write_mpif(path):
     lines = list(declarations())
+    lines += [f"      INTEGER {name}" for name in MARKS]
+    lines += [f"      COMMON /VBNF_MARKS/ {name.split('(')[0]}" for name in MARKS]
+    lines.append("      SAVE /VBNF_MARKS/")
     for kind, name in VALUES:
         for prefix in ("MPI_", "PMPI_"):
             lines += [f"      {kind} {prefix}{name}", f"      EXTERNAL {prefix}{name}"]
@@ -297,12 +324,26 @@ def sizes():
             yield kind, bytes_, f"VBNF_SIZEOF_{kind}{bytes_}_{rank}", shape
 
 
+def status_arguments(first, second, optional):
+    """Of the conversions between the two kinds of statuses."""
+    kinds = {"f_status": "INTEGER", "f08_status": "TYPE(MPI_Status)"}
+    shape = {"f_status": "(8)"}
+    return [*(f"{kinds[name]}, INTENT({way}) :: {name}{shape.get(name, '')}" for name, way in ((first, "IN"), (second, "OUT"))),
+            f"INTEGER{optional}, INTENT(OUT) :: ierror"]
+
+
 def write_module(path):
     lines = ["! SPDX-License-Identifier: Apache-2.0", "! The module mpi of MPI 5.0, standard ABI 1.0. Generated from the tables of "
-             "mpi/api; not edited.", "MODULE mpi", "IMPLICIT NONE", *list(declarations())[3:], "INTERFACE"]
+             "mpi/api; not edited.", "MODULE mpi", "USE mpi_f08_types", "IMPLICIT NONE", *list(declarations())[3:]]
+    lines += [f'INTEGER, BIND(C, NAME="vbnf_mpi_{name.partition("(")[0][4:].lower()}") :: {name}' for name in MARKS]
+    lines.append("INTERFACE")
     for prefix in ("MPI_", "PMPI_"):
         for function in fortran_functions():
             lines += list(interface(function, prefix))
+        lines += [f"SUBROUTINE {prefix}F_sync_reg(buf)", *choice("buf"), "END SUBROUTINE"]
+        for first, second in (("f_status", "f08_status"), ("f08_status", "f_status")):
+            lines += [f"SUBROUTINE {prefix}Status_{first[:-7]}2{second[:-7]}({first}, {second}, ierror)", "IMPORT",
+                      *status_arguments(first, second, ""), "END SUBROUTINE"]
     lines += ["END INTERFACE", "INTERFACE MPI_Sizeof"]
     for kind, bytes_, name, shape in sizes():
         lines += [f"SUBROUTINE {name}(x, size, ierror)", f"{kind}(KIND={bytes_}) :: x{shape}", "INTEGER :: size, ierror",
