@@ -4,7 +4,6 @@ import os
 import pathlib
 import re
 import secrets
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -13,18 +12,12 @@ import zipfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from cluster import conf, java  # noqa: E402  (needs the path above)
+import launcher  # noqa: E402  (needs the path above)
+from cluster import conf, java  # noqa: E402
 
-LIMIT = 1800  # seconds for all of them
 OFFSET = 2345  # from a DataNode's port to its greeting's
 CONTRACTS = re.compile(r"org/apache/hadoop/fs/contract/hdfs/(TestHDFSContract\w+)\.class")
 MOVING = 5  # contracts at least that write and read: Append, Create, Open, Unbuffer, VectoredRead
-LOG4J = """log4j.rootLogger=ERROR,out
-log4j.appender.out=org.apache.log4j.ConsoleAppender
-log4j.appender.out.layout=org.apache.log4j.PatternLayout
-log4j.appender.out.layout.ConversionPattern=%d{ISO8601} %p %c{1}: %m%n
-log4j.logger.org.verbena=INFO
-"""
 
 
 @unittest.skipUnless(os.environ.get("VERBENA_TEST_FULL"), "with --full")
@@ -43,41 +36,25 @@ class ContractTest(unittest.TestCase):
         properties = {**ours["core-site"], **ours["hdfs-site"], "verbena.hdfs.connect.wait.ms": 600000,
                       "hadoop.tmp.dir": self.folder / "tmp"}
         (self.folder / "core-site.xml").write_text(conf.site(properties))
-        (self.folder / "log4j.properties").write_text(LOG4J)
 
     def test_hadoops_contracts_hold_and_their_bytes_go_by_the_core(self):
         names = sorted(self.contracts())
-        output = self.run_suites([f"org.apache.hadoop.fs.contract.hdfs.{name}" for name in names])
-        self.assertIn("[         0 tests failed", output, "\n".join(self.told(output)))
-        count = int(re.search(r"\[ *(\d+) tests started", output).group(1))
+        sources = [f"{launcher.beside()}/hadoop-{name}-{java.VERSION}-test-sources.jar" for name in ("hdfs", "common")]
+        output = launcher.run(self.folder, sources, [f"org.apache.hadoop.fs.contract.hdfs.{name}" for name in names])
+        self.assertEqual(launcher.count(output, "failed"), 0, launcher.told(output))
+        count = launcher.count(output, "started")
         print(f"{count} tests of {len(names)} contracts", flush=True)
         self.assertGreaterEqual(count, 278)
         by_core = re.findall(r"DataNode /(\S+) is reached by the core", output)
         self.assertGreaterEqual(len(by_core), MOVING)
         taken = {int(port) - OFFSET for port in re.findall(r"cannot listen for greetings on /\S+:(\d+)", output)}
         by_tcp = {int(port) for port in re.findall(r"DataNode /\S+:(\d+) is reached by TCP", output)}
-        self.assertLessEqual(by_tcp, taken, "\n".join(self.told(output)))  # a port of the machine's may have been taken
+        self.assertLessEqual(by_tcp, taken, launcher.told(output))  # a port of the machine's may have been taken
 
     @staticmethod
     def contracts():
         with zipfile.ZipFile(pathlib.Path(java.library()) / f"hadoop-hdfs-{java.VERSION}-tests.jar") as jar:
             return [found.group(1) for found in map(CONTRACTS.fullmatch, jar.namelist()) if found]
-
-    @staticmethod
-    def told(output):
-        """What JUnit and the plugin say, without the traces of faults that the tests provoke."""
-        return [line for line in output.split("\n") if re.search(r"\[X\]|=> |\[ *\d+ tests|erbena", line)][-60:]
-
-    def run_suites(self, classes):
-        beside = java.jars.fetched(f"hadoop-contract-{java.VERSION}", str(HERE / "contract/pom.xml"))
-        sources = [f"{beside}/hadoop-{name}-{java.VERSION}-test-sources.jar" for name in ("hdfs", "common")]
-        path = ":".join([str(self.folder), *sources, f"{java.library()}/*", f"{beside}/*", os.environ["VERBENA_HADOOP_JAR"]])
-        argv = ["java", "-Xmx1g", *java.QUICK, *java.OPENS, f"-Dtest.build.data={self.folder / 'data'}", "-cp", path,
-                "org.junit.platform.console.ConsoleLauncher", "execute", "--disable-banner", "--disable-ansi-colors",
-                "--details=tree", *(f"--select-class={one}" for one in classes)]
-        done = subprocess.run(argv, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, errors="replace", timeout=LIMIT, check=False)
-        return done.stdout
 
 
 if __name__ == "__main__":
