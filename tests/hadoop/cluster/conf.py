@@ -32,6 +32,12 @@ def tiers(size, folder, mode="hhh"):
                           "dfs.net.topology.impl": "org.verbena.hadoop.hdfs.tier.VerbenaTopology"}}
 
 
+def lustre(root):
+    """The file system lustre: over a folder."""
+    return {"core-site": {"fs.lustre.impl": "org.verbena.hadoop.lustre.LustreFileSystem",
+                          "fs.AbstractFileSystem.lustre.impl": "org.verbena.hadoop.lustre.LustreFs", "verbena.lustre.root": root}}
+
+
 def write(folder, properties):
     """Writes {site: {name: value}} as site files, a log4j.properties, the age of metrics and YARN's queue into a folder."""
     os.makedirs(folder, exist_ok=True)
