@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hadoop's RPC client, whose calls go by streams of the core where a server offers it, and else by its own connections.
+package org.apache.hadoop.ipc;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.security.PrivilegedExceptionAction;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import javax.net.SocketFactory;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.io.Writable;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.verbena.core.VbnPeer;
+import org.verbena.hadoop.rpc.node.CoreNode;
+import org.verbena.hadoop.rpc.node.Reason;
+import org.verbena.hadoop.rpc.node.ServerLink;
+
+/**
+ * Both ways have one client id and one counter of calls, so that a server's retry cache knows a call again that is repeated by the
+ * other way. A call is never moved: one that fails by the core fails as by TCP, and who repeats calls, repeats it.
+ */
+final class CoreClient extends Client {
+    private final CoreNode node;
+    private final Configuration conf;
+    private final byte[] id;
+    private final Map<ConnectionId, CoreConnection> connections = new ConcurrentHashMap<>();
+    private volatile boolean stopped;
+
+    CoreClient(Configuration conf, SocketFactory factory, CoreNode node) {
+        super(RpcWritable.Buffer.class, conf, factory);
+        this.node = node;
+        this.conf = conf;
+        this.id = Internals.clientId(this);
+    }
+
+    CoreNode node() {
+        return node;
+    }
+
+    Configuration conf() {
+        return conf;
+    }
+
+    byte[] id() {
+        return id;
+    }
+
+    @Override
+    public Writable call(RPC.RpcKind kind, Writable request, ConnectionId to, AtomicBoolean fallback, AlignmentContext alignment)
+            throws IOException {
+        CoreConnection connection = connection(to, fallback);
+        if (connection != null) {
+            CoreConnection.Waiting call = connection.add(createCall(kind, request), alignment);
+            if (call.isAdded()) {
+                node.calls().countCore();
+                return connection.run(call);
+            }
+            node.calls().countTcp(Reason.AFTER_FAILURES);
+            setCallIdAndRetryCountUnprotected(call.call().id, call.call().retry, getExternalHandler()); // it was taken already
+        }
+        return super.call(kind, request, to, fallback, alignment);
+    }
+
+    /** Null: this call goes by TCP, and is counted. */
+    private CoreConnection connection(ConnectionId to, AtomicBoolean fallback) {
+        ServerLink link = to.getAddress().isUnresolved() ? null : node.server(to.getAddress());
+        Reason reason;
+        if (isAsynchronousMode() || getExternalHandler() != null) {
+            reason = Reason.ASYNCHRONOUS;
+        } else if (link == null) {
+            reason = Reason.TOO_MANY;
+        } else if (link.peer() != null) {
+            CoreConnection open = open(to, link, link.peer());
+            if (open != null) {
+                return open;
+            }
+            reason = Reason.NOT_SET_UP;
+        } else {
+            if (link.mayConnect()) {
+                connect(to, link, fallback);
+            }
+            reason = link.reason();
+        }
+        node.calls().countTcp(reason);
+        return null;
+    }
+
+    /** With the caller's user, in the background. */
+    private void connect(ConnectionId to, ServerLink link, AtomicBoolean fallback) {
+        node.background().execute(() -> link.connect(() -> {
+            UserGroupInformation user = to.getTicket();
+            return user == null ? greeting(to, fallback)
+                : user.doAs((PrivilegedExceptionAction<ByteBuffer>) () -> greeting(to, fallback));
+        }));
+    }
+
+    private ByteBuffer greeting(ConnectionId to, AtomicBoolean fallback) throws IOException {
+        return GreetingService.answer((RpcWritable.Buffer) super.call(RPC.RpcKind.RPC_PROTOCOL_BUFFER, GreetingService.request(),
+            to, fallback, null));
+    }
+
+    private CoreConnection open(ConnectionId to, ServerLink link, VbnPeer peer) {
+        while (!stopped) {
+            CoreConnection connection = connections.computeIfAbsent(to, at -> new CoreConnection(this, at, link));
+            switch (connection.setUp(peer)) {
+                case OPEN -> {
+                    return connection;
+                }
+                case FAILED -> {
+                    return null;
+                }
+                case CLOSED -> forget(to, connection);
+            }
+        }
+        return null;
+    }
+
+    void forget(ConnectionId to, CoreConnection connection) {
+        connections.remove(to, connection);
+    }
+
+    @Override
+    public void stop() {
+        stopped = true;
+        connections.values().forEach(connection -> connection.close(new IOException("the client has been stopped")));
+        super.stop();
+    }
+
+    @Override
+    public void close() {
+        stop();
+    }
+}
