@@ -33,7 +33,8 @@ final class SharedRoot {
         }
         if (!Files.isDirectory(conf.root())) {
             throw new FileNotFoundException("lustre: the root " + conf.root()
-                + " is not a folder: mount the shared file system, or set " + PluginSetting.LUSTRE_ROOT.key() + " to a folder of it");
+                + " is not a folder: mount the shared file system, or set " + PluginSetting.LUSTRE_ROOT.key()
+                + " to a folder of it");
         }
         root = conf.root().toRealPath();
     }

@@ -17,7 +17,7 @@ import org.verbena.hadoop.hdfs.settings.TierConf;
 
 /**
  * The order in which readers are told the replicas of a block, by the NameNode's {@code dfs.net.topology.impl}: the nearest first,
- * as with Hadoop, and of equally near ones the one in the fastest tier. {@code dfs.namenode.read.considerStorageType} of Hadoop puts
+ * as with Hadoop, and of equally near ones the one in the fastest tier. Hadoop's {@code dfs.namenode.read.considerStorageType} puts
  * NVDIMM last. In mode hhh-l the shared path comes after all others: it is as far from the DataNode that has it as from any host.
  */
 public final class VerbenaTopology extends DFSNetworkTopology implements Configurable {
