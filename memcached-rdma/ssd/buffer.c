@@ -88,6 +88,16 @@ bool disk_put(disk_t *disk, const disk_item_t *item, place_t *place_p)
     return disk_append(disk, item, false, place_p);
 }
 
+bool disk_has_room(disk_t *disk, size_t bytes)
+{
+    pthread_mutex_lock(&disk->lock);
+    bool page = disk->free_count > disk->reserve ||
+                (disk->open != NULL && disk->open->used + bytes <= disk->page_bytes);
+    bool room = !disk_failed(disk) && page && disk->head - disk->tail + bytes <= disk->capacity;
+    pthread_mutex_unlock(&disk->lock);
+    return room;
+}
+
 void buffer_copy(const disk_t *disk, uint64_t stream, char *to, size_t bytes)
 {
     while (bytes > 0) {

@@ -43,6 +43,8 @@ bool disk_failed(const disk_t *disk);
 
 /* A copy of the item goes to the buffer. False: the buffer is full, no page is free, or the files failed; never waits. */
 bool disk_put(disk_t *disk, const disk_item_t *item, place_t *place_p);
+/* So many bytes would find a place now. */
+bool disk_has_room(disk_t *disk, size_t bytes);
 /* Nobody refers to the record at this place any more. */
 void disk_gone(disk_t *disk, const place_t *place, size_t key_bytes);
 /* The page still holds what it held when the place was given. */
@@ -52,10 +54,12 @@ bool disk_write(disk_t *disk, bool all);
 /* Writes everything, also from the kernel's cache. False: the files failed. */
 bool disk_sync(disk_t *disk);
 
+typedef enum disk_answer { DISK_DEAD, DISK_DROPPED, DISK_WANTED } disk_answer_t;
+
 /* Whose the items are. */
 typedef struct disk_owner {
-    /* An item in a page that is emptied: true, and `keep` was true: write it again. Otherwise it was forgotten. */
-    bool (*wants)(void *arg, const disk_item_t *item, const place_t *place, bool keep);
+    /* An item in a page that is emptied. Only with `keep` it may be wanted, and is written again; otherwise it goes. */
+    disk_answer_t (*wants)(void *arg, const disk_item_t *item, const place_t *place, bool keep);
     /* It is at another place now. False: it was not wanted any more. */
     bool (*moved)(void *arg, const disk_item_t *item, const place_t *from, const place_t *to);
     void *arg;
@@ -109,7 +113,7 @@ void disk_reader_reap(disk_reader_t *reader);
 /* -------------------------------------------------------------------------------------- restart, counts */
 
 /* What a restart needs to find the items again, beside their places. */
-typedef struct disk_page_state {
+typedef struct disk_page_state_s {
     uint32_t version, used; /* bytes */
     uint32_t objects;
     uint64_t bytes; /* that are referred to */
@@ -133,7 +137,7 @@ void disk_restored(disk_t *disk);
     X(bytes_evicted) X(bytes_written) X(bytes_read) X(rescues) X(lost) X(skipped) X(badcrc) X(failures) X(behind)
 /* clang-format on */
 #define DISK_FIELD(name) uint64_t name;
-typedef struct disk_stats {
+typedef struct disk_stats_s {
     DISK_COUNTERS(DISK_FIELD)
     uint64_t pages_free, pages_used, objects_used, bytes_used, bytes_fragmented, limit_maxbytes, io_queue;
 } disk_stats_t;

@@ -41,6 +41,15 @@ static bool put_again(disk_t *disk, const disk_item_t *item, place_t *place_p)
     return true;
 }
 
+static void count_dropped(disk_t *disk, disk_answer_t answer, size_t bytes)
+{
+    pthread_mutex_lock(&disk->lock);
+    disk->stats.skipped += answer == DISK_DEAD;
+    disk->stats.objects_evicted += answer == DISK_DROPPED;
+    disk->stats.bytes_evicted += answer == DISK_DROPPED ? bytes : 0;
+    pthread_mutex_unlock(&disk->lock);
+}
+
 static void rescue(emptying_t *emptying, const disk_item_t *item, const place_t *from)
 {
     disk_t *disk = emptying->disk;
@@ -48,7 +57,7 @@ static void rescue(emptying_t *emptying, const disk_item_t *item, const place_t 
     size_t bytes = record_bytes(item->key_bytes, item->value_bytes);
     place_t to;
     if (!put_again(disk, item, &to)) {
-        (void)owner->wants(owner->arg, item, from, false);
+        count_dropped(disk, owner->wants(owner->arg, item, from, false), bytes);
         return;
     }
     emptying->rescued += bytes;
@@ -68,10 +77,12 @@ static bool empty_record(emptying_t *emptying, size_t at, size_t length, uint32_
     disk_item_t item;
     if (!record_discover(emptying->window + at, length, disk->instance, &place, &item))
         return false;
-    bool keep = disk->reserve > 0 &&
-                emptying->rescued + record_bytes(item.key_bytes, item.value_bytes) <= disk->page_bytes / RESCUED_PART;
-    if (owner->wants(owner->arg, &item, &place, keep))
+    bool keep = disk->reserve > 0 && emptying->rescued + length <= disk->page_bytes / RESCUED_PART;
+    disk_answer_t answer = owner->wants(owner->arg, &item, &place, keep);
+    if (answer == DISK_WANTED)
         rescue(emptying, &item, &place);
+    else
+        count_dropped(disk, answer, length);
     return true;
 }
 

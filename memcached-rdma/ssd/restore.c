@@ -38,6 +38,7 @@ static list_link_t *place_in_order(disk_t *disk, uint32_t version)
 
 void disk_restore(disk_t *disk, uint64_t instance, const disk_page_state_t *states)
 {
+    pthread_mutex_lock(&disk->lock);
     disk->instance = instance;
     disk->head = disk->tail = disk->page_bytes; /* all of these pages, which begin at 0 of the stream, is written */
     for (uint32_t i = 0; i < disk->page_count; i++) {
@@ -53,6 +54,7 @@ void disk_restore(disk_t *disk, uint64_t instance, const disk_page_state_t *stat
         if (page->version >= disk->next_version)
             disk->next_version = page->version + 1;
     }
+    pthread_mutex_unlock(&disk->lock);
 }
 
 bool disk_restore_item(disk_t *disk, const place_t *place, size_t key_bytes)

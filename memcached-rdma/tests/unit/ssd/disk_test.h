@@ -94,18 +94,18 @@ protected:
         while (disk_write(disk, false) || disk_reclaim(disk, &owner))
             ;
     }
-    static bool wants(void *arg, const disk_item_t *item, const place_t *place, bool keep)
+    static disk_answer_t wants(void *arg, const disk_item_t *item, const place_t *place, bool keep)
     {
         auto *test = static_cast<DiskTest *>(arg);
         std::string key(item->key, item->key_bytes);
         auto found = test->places.find(key);
         if (found == test->places.end() || !place_is(&found->second, place))
-            return false;
+            return DISK_DEAD;
         if (keep && test->hot.count(key) != 0)
-            return true;
+            return DISK_WANTED;
         disk_gone(test->disk, place, key.size());
         test->places.erase(found);
-        return false;
+        return DISK_DROPPED;
     }
     static bool moved(void *arg, const disk_item_t *item, const place_t *from, const place_t *to)
     {

@@ -104,4 +104,4 @@ TEST_P(DiskFaults, a_damaged_page_is_emptied_all_the_same)
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, DiskFaults, testing::Values(false, true),
-                         [](const auto &info) { return info.param ? "thread" : "uring"; });
+                         [](const auto &way) { return way.param ? "thread" : "uring"; });
