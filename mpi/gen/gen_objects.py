@@ -123,7 +123,9 @@ def op_kernels(types, operations):
                            f'{kernels[key][0]},')
     return tables.generated("Kernels of the predefined operations: inout[i] becomes in[i] OP inout[i].") + \
         '#include "op/op.h"\n\n' + "\n".join(text for _, text in kernels.values()) + \
-        "\nop_kernel_t op_kernels[OP_NAMED][OP_TYPES] = {\n" + "\n".join(entries) + "\n};\n"
+        "\nop_kernel_t op_kernels[OP_NAMED][OP_TYPES] = {\n" + "\n".join(entries) + "\n};\n" + \
+        "\nconst char *const op_names[OP_NAMED] = {\n" + \
+        "\n".join(f'    [{row["value"] - FIRST_OP:#04x}] = "{row["name"]}",' for row in operations) + "\n};\n"
 
 
 def error_table(errors):

@@ -56,6 +56,9 @@ def main():
         print(__doc__.splitlines()[2], file=sys.stderr)
         return 2
     build = pathlib.Path(sys.argv[1]).resolve()
+    if not pathlib.Path(sys.argv[2]).is_file():
+        print(f"{sys.argv[2]}: there is no such file; give the program's path", file=sys.stderr)
+        return 2
     libraries, missing = ask_loader(build, sys.argv[2])
     if not libraries:
         print(f"{sys.argv[2]} is no program that the loader starts; of a script, name the interpreter", file=sys.stderr)

@@ -210,8 +210,10 @@ static const struct {
 static int take_mapping(launch_job_t *job, const char *way)
 {
     int each, length = 0;
-    if (sscanf(way, "ppr:%d:node%n", &each, &length) != 1 || length == 0 || each < 1 || each > MOST_RANKS)
+    if (strncmp(way, "ppr:", 4) != 0 || strstr(way, ":node") == NULL)
         return 0;
+    if (sscanf(way, "ppr:%d:node%n", &each, &length) != 1 || length == 0 || each < 1 || each > MOST_RANKS)
+        refuse("--map-by %s: N of ppr:N:node is a number of ranks from 1 to %d", way, MOST_RANKS);
     job->per_host = each;
     return 1;
 }

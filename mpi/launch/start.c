@@ -117,6 +117,18 @@ static void set_environment(const launch_job_t *job, const launch_rank_t *one, i
     launch_family_environment(part->arguments[0]);
 }
 
+/* A name without a slash is looked for in the PATH alone. */
+static void say_why(const char *program, const char *host, int error)
+{
+    if (error != ENOENT || strchr(program, '/') != NULL)
+        launch_say("cannot run %s on %s: %s", program, host, strerror(error));
+    else if (access(program, X_OK) == 0)
+        launch_say("cannot run %s on %s: no folder of PATH has it; for the file of this folder write ./%s", program,
+                   host, program);
+    else
+        launch_say("cannot run %s on %s: no folder of PATH has it; give the program's path", program, host);
+}
+
 /* In the child. */
 __attribute__((noreturn)) static void become(const launch_job_t *job, const launch_rank_t *one, const ends_t *ends,
                                              pid_t parent)
@@ -145,7 +157,7 @@ __attribute__((noreturn)) static void become(const launch_job_t *job, const laun
         _exit(127);
     }
     execvp(part->arguments[0], part->arguments);
-    launch_say("cannot run %s on %s: %s", part->arguments[0], host, strerror(errno));
+    say_why(part->arguments[0], host, errno);
     _exit(127);
 }
 

@@ -19,6 +19,16 @@ typedef void (*op_kernel_t)(const void *in, void *inout, size_t count);
 
 extern op_kernel_t op_kernels[OP_NAMED][OP_TYPES];
 
+/* NULL: no operation of the standard has that value. */
+extern const char *const op_names[OP_NAMED];
+
+/* For texts of errors; of any handle. */
+static inline const char *op_name(MPI_Op op)
+{
+    const uintptr_t at = (uintptr_t)op - OP_FIRST;
+    return at < OP_NAMED && op_names[at] != NULL ? op_names[at] : "an operation of the program";
+}
+
 /* NULL: the operation does not take this type. Both handles are predefined. */
 static inline op_kernel_t op_find(MPI_Op op, MPI_Datatype type)
 {

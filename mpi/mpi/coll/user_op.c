@@ -91,7 +91,7 @@ static int describe(reduction_t *reduction, MPI_Op op, MPI_Datatype type)
     reduction->reduce.foreign = !is_predefined(op);
     reduction->reduce.apply = is_predefined(op) ? apply_kernel : apply_user;
     if (is_predefined(op) && (found->basic == NULL || op_find(op, found->basic) == NULL))
-        return err_set(MPI_ERR_OP, "op 0x%x does not take elements of %s", (unsigned)(uintptr_t)op, dt_name(found));
+        return err_set(MPI_ERR_OP, "op %s does not take elements of %s", op_name(op), dt_name(found));
     if (is_predefined(op))
         reduction->reduce.combine = op_wide_find(op, found->basic);
     return MPI_SUCCESS;

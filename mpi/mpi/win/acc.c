@@ -9,6 +9,7 @@
 
 #include "err/err.h"
 #include "mpi_impl.h"
+#include "op/op.h"
 #include "win/apply.h"
 #include "win/direct.h"
 
@@ -69,9 +70,10 @@ static int check_op(MPI_Op op, const dt_type_t *basic, const dt_type_t *type)
                        dt_name(type));
     return win_op_takes(op, basic)
                ? MPI_SUCCESS
-               : err_set(MPI_ERR_OP,
-                         "op 0x%x is not one that accumulates take on elements of %s: a predefined one for that type",
-                         (unsigned)(uintptr_t)op, dt_name(basic));
+               : err_set(
+                     MPI_ERR_OP,
+                     "op is %s; accumulates take predefined operations, and on elements of %s only those for that type",
+                     op_name(op), dt_name(basic));
 }
 
 /* Elements of the origin, and those that a call returns, are of the target's predefined type. */

@@ -114,12 +114,23 @@ def standard_input(build):
 
 def bad_options(build):
     for words, text in ((["-n", "0", "true"], "-n 0"), (["-n", "x", "true"], "-n x"), (["-n"], "needs a value"),
-                        ([], "no program"), (["-frob", "true"], "-frob"), (["true", ":"], "no program")):
+                        ([], "no program"), (["-frob", "true"], "-frob"), (["true", ":"], "no program"),
+                        (["--map-by", "ppr:x:node", "true"], "--map-by ppr:x:node"),
+                        (["--map-by", "ppr:0:node", "true"], "from 1")):
         status, _, err = launch(build, *words)
         if status != 2 or text not in err or len(err.splitlines()) != 1:
             return [f"{words}: status {status}", err]
     status, _, err = launch(build, "-n", 2, "/nonexistent/program")
     return expect(status == 127 and "cannot run /nonexistent/program" in err, status, err)
+
+
+def program_of_this_folder(build):
+    """The PATH alone is looked through; who forgets ./ is told so."""
+    for folder, text in ((build / "tests", "for the file of this folder write ./nobody"), ("/", "no folder of PATH has it; give")):
+        status, _, err = launch(build, "-n", 1, "-wdir", folder, "nobody")
+        if status != 127 or text not in err:
+            return [f"in {folder}: status {status}", err]
+    return []
 
 
 def wrong_launcher(build):
@@ -269,8 +280,8 @@ def many_windows(build):
     return expect(status == 0 and "64 windows of 64 ranks: 0 more descriptors" in out, status, out, err)
 
 
-OWN = (terminated, options, options_of_others, labels, whole_lines, standard_input, bad_options, wrong_launcher, singleton, fatal,
-       examples, bench, ends_quietly, hydra, no_lasting_files, settings, ways_of_allreduce, scarce_addresses, refused_memory)
+OWN = (terminated, options, options_of_others, labels, whole_lines, standard_input, bad_options, program_of_this_folder, wrong_launcher,
+       singleton, fatal, examples, bench, ends_quietly, hydra, no_lasting_files, settings, ways_of_allreduce, scarce_addresses, refused_memory)
 
 # The first word of a test's name, and the tests.
 GROUPS = (("mpiexec", leftovers.TESTS), ("mpiexec", OWN), ("lines", lines.TESTS), ("ends", ends.TESTS), ("asked", asked.TESTS),
