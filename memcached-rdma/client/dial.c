@@ -113,7 +113,8 @@ static void dial_name(mc_server_t *server)
         server->lookup = lookup_start(server->host, server->port);
     server->fd = server->lookup == NULL ? -1 : fcntl(lookup_fd(server->lookup), F_DUPFD_CLOEXEC, 0);
     if (server->fd < 0)
-        server_break(server, "cannot resolve '%s': %s%s", server->host, strerror(errno), err_cure(errno));
+        server_break_by(server, FAULT_NAME, "cannot resolve '%s': %s%s", server->host, strerror(errno),
+                        err_cure(errno));
     else
         server_enter(server, SERVER_RESOLVING);
 }
@@ -136,7 +137,7 @@ void dial_resolved(mc_server_t *server)
     lookup_drop(server->lookup, false);
     server->lookup = NULL;
     if (error != NULL)
-        server_break(server, "cannot resolve '%s': %s", server->host, error);
+        server_break_by(server, FAULT_NAME, "cannot resolve '%s': %s", server->host, error);
     else
         dial_addresses(server, addresses);
 }

@@ -87,6 +87,9 @@ typedef enum server_state {
     SERVER_SOCKET
 } server_state_t;
 
+/* Why the last connection ended, where a caller tells the kinds apart. */
+typedef enum server_fault { FAULT_OTHER, FAULT_NAME, FAULT_SILENT, FAULT_OLD } server_fault_t;
+
 typedef struct stream {
     char *bytes;
     size_t at, end, capacity;
@@ -116,6 +119,7 @@ struct mc_server {
     bool hello_asked;
     uint8_t hello_closed; /* connections in a row that ended before the hello was answered */
     char why[256];        /* this carrier, or why there is none */
+    uint8_t fault;        /* server_fault_t: of the last server_break */
     hello_server_t hello;
     net_t *net;
     vbn_peer_t *peer;
@@ -197,6 +201,8 @@ void server_check(mc_server_t *server, uint64_t now);
 /* ---- state.c */
 /* Ends the connection; what was sent fails. */
 void server_break(mc_server_t *server, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void server_break_by(mc_server_t *server, server_fault_t fault, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 void server_close(mc_server_t *server, bool forked);
 /* The same in order: the server sees that this client leaves, and no loss. The caller closes the nets next. */
 void server_leave(mc_server_t *server);

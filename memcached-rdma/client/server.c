@@ -77,7 +77,7 @@ static void take_answers(mc_server_t *server)
     if ((server->hello_asked && !take_hello(server)) || !take_line(server, &line))
         return;
     if (!text_is(line, "MN")) {
-        server_break(server, "the server knows no meta commands: memcached 1.6 or later is needed");
+        server_break_by(server, FAULT_OLD, "the server knows no meta commands: memcached 1.6 or later is needed");
         return;
     }
     if (server->hello.address_bytes > 0 && os_now_ns() >= server->plain_ns && server->mc->carrier != CARRIER_SOCKETS &&
@@ -173,11 +173,11 @@ void server_check(mc_server_t *server, uint64_t now)
     if (!setting_up || now - server->since_ns < server->mc->connect_ns)
         return;
     if (server->state == SERVER_RESOLVING) {
-        server_break(server, "cannot resolve '%s': no answer within the time of connect=", server->host);
+        server_break_by(server, FAULT_NAME, "cannot resolve '%s': no answer within the time of connect=", server->host);
         return;
     }
     if (server->state != SERVER_JOINING) {
-        server_break(server, "no answer within the time of connect=");
+        server_break_by(server, FAULT_SILENT, "no answer within the time of connect=");
         return;
     }
     server->plain_ns = now + PLAIN_NS;

@@ -70,18 +70,32 @@ void server_leave(mc_server_t *server)
     server->lookup = NULL;
 }
 
-void server_break(mc_server_t *server, const char *format, ...)
+static void break_by(mc_server_t *server, server_fault_t fault, const char *format, va_list arguments)
 {
-    va_list arguments;
     bool was_up = server->state == SERVER_MESSAGES || server->state == SERVER_SOCKET;
-    va_start(arguments, format);
     (void)vsnprintf(server->why, sizeof(server->why), format, arguments);
-    va_end(arguments);
+    server->fault = (uint8_t)fault;
     server_close(server, false);
     server->hello_closed = 0;
     calls_fail(server, VMC_ERR_SERVER_DEAD, !was_up);
     if (!was_up)
         server->retry_ns = os_now_ns() + RETRY_NS;
+}
+
+void server_break(mc_server_t *server, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    break_by(server, FAULT_OTHER, format, arguments);
+    va_end(arguments);
+}
+
+void server_break_by(mc_server_t *server, server_fault_t fault, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    break_by(server, fault, format, arguments);
+    va_end(arguments);
 }
 
 void join_end(mc_server_t *server)

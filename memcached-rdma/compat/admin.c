@@ -35,7 +35,7 @@ static bool take_answer(void *arg, char *text, size_t length)
 
 static rc_t ask_one(memcached_instance_st *server, const char *command, answer_t *answer)
 {
-    rc_t rc = line_ask(server, command, take_answer, answer);
+    rc_t rc = command_ask(server, command, take_answer, answer);
     if (rc != MEMCACHED_SUCCESS)
         return rc;
     rc = rc_of(answer->text);
@@ -143,7 +143,7 @@ static rc_t dump_server(memcached_instance_st *server, dump_t *dump)
     for (unsigned class = 0; class < SLAB_CLASSES; class++) {
         char command[64];
         (void)snprintf(command, sizeof(command), "stats cachedump %u 0\r\n", class);
-        rc_t rc = line_ask(server, command, take_key, dump);
+        rc_t rc = command_ask(server, command, take_key, dump);
         if (rc != MEMCACHED_SUCCESS)
             return rc;
         if (dump->rc != MEMCACHED_SUCCESS && dump->rc != MEMCACHED_CLIENT_ERROR) /* a class that the server has not */

@@ -17,6 +17,8 @@
 #define ERROR_BYTES 512u
 #define PENDING_MAX 128u /* fewer than FLYING_MAX: each is on its way when its call returns */
 
+#define INSTANCE_NAME_AT 16576u /* of memcached_instance_st */
+
 typedef struct line line_t;
 
 /* The last error of a handle, or of a server. */
@@ -26,21 +28,30 @@ typedef struct failure {
     char text[ERROR_BYTES];
 } failure_t;
 
+/* Programs know it by pointer only; but Debian's memping reads the port and the name where libmemcached has them. */
 struct memcached_instance_st {
-    memcached_st *root;
-    in_port_t port;
-    uint32_t weight;
-    memcached_connection_t type;
-    enum memcached_server_state_t state;
-    time_t next_retry; /* in STATE_IN_TIMEOUT: no request before */
-    uint32_t failures; /* attempts to connect in a row that failed */
-    uint64_t failure_query_id;
-    uint32_t timeouts; /* answers in a row that did not come */
-    uint8_t major_version, minor_version, micro_version;
-    line_t *line;      /* commands that the client library does not have; NULL: none was asked yet */
-    failure_t failure; /* its text is made when it is read */
+    union {
+        struct {
+            memcached_st *root;
+            line_t *line; /* commands that the client library does not have; NULL: none was asked yet */
+            in_port_t port;
+            uint32_t weight;
+            memcached_connection_t type;
+            enum memcached_server_state_t state;
+            time_t next_retry; /* in STATE_IN_TIMEOUT: no request before */
+            uint32_t failures; /* attempts to connect in a row that failed */
+            uint32_t timeouts; /* answers in a row that did not come */
+            uint64_t failure_query_id;
+            uint8_t major_version, minor_version, micro_version;
+            failure_t failure;
+        };
+        char before_hostname[INSTANCE_NAME_AT];
+    };
     char hostname[MEMCACHED_NI_MAXHOST];
 };
+_Static_assert(sizeof(void *) != 8 || (offsetof(memcached_instance_st, port) == 16 &&
+                                       offsetof(memcached_instance_st, hostname) == INSTANCE_NAME_AT),
+               "memcached_instance_st");
 
 typedef struct prefix {
     size_t length;
@@ -107,7 +118,6 @@ rc_t place_servers(memcached_st *ptr);
 /* The server of a key; the list has at least one. */
 memcached_instance_st *place_of(memcached_st *ptr, KEY);
 bool place_is_consistent(const memcached_st *ptr);
-rc_t place_clone(memcached_st *to, const memcached_st *from);
 void place_free(memcached_st *ptr);
 /* ---- key.c */
 rc_t keys_check(memcached_st *ptr, KEYS);
@@ -129,6 +139,8 @@ vmc_t *reach_open(memcached_st *ptr);
 mc_server_t *reach_server(const memcached_instance_st *server);
 /* Whether requests may go to the server now: servers that fail are left alone for a time. */
 rc_t reach_ready(memcached_instance_st *server);
+/* It could not be reached: it is left alone for RETRY_TIMEOUT. */
+void reach_not(memcached_instance_st *server);
 /* How long a request to it may take. */
 uint64_t reach_limit(const memcached_instance_st *server);
 /* What the status of a request means; notes failures of the server. */
@@ -151,5 +163,8 @@ rc_t string_assign(memcached_string_st *string, const char *bytes, size_t length
 typedef bool (*line_take_t)(void *arg, char *text, size_t length);
 rc_t line_ask(memcached_instance_st *server, const char *command, line_take_t take, void *arg);
 void line_close(memcached_instance_st *server);
+/* ---- command.c */
+/* The same, but servers that fail are left alone for a time. */
+rc_t command_ask(memcached_instance_st *server, const char *command, line_take_t take, void *arg);
 
 #endif

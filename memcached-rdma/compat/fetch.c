@@ -15,11 +15,12 @@ static const found_t *next_item(handle_t *handle)
 }
 
 /* What the fetch after the last item answers: a failed server, the end of items, or that there were none. */
-static rc_t end_of_items(handle_t *handle, memcached_result_st *result)
+static rc_t end_of_items(memcached_st *ptr, memcached_result_st *result)
 {
-    rc_t rc = handle->fetch_end != MEMCACHED_NOTFOUND ? handle->fetch_end
-              : result->count > 0                     ? MEMCACHED_END
-                                                      : MEMCACHED_NOTFOUND;
+    handle_t *handle = ptr->error_messages;
+    rc_t rc = result->count > 0 ? MEMCACHED_END : MEMCACHED_NOTFOUND;
+    if (handle->fetch_end != MEMCACHED_NOTFOUND)
+        rc = fail(ptr, handle->fetch_end, "a server has not answered");
     handle->fetch_end = MEMCACHED_NOTFOUND;
     if (result->options.is_allocated) {
         memcached_result_free(result);
@@ -56,7 +57,7 @@ memcached_result_st *memcached_fetch_result(memcached_st *ptr, memcached_result_
         return NULL;
     const found_t *found = next_item(ptr->error_messages);
     if (found == NULL) {
-        *rc = end_of_items(ptr->error_messages, result);
+        *rc = end_of_items(ptr, result);
         return NULL;
     }
     *rc = fill(ptr->error_messages, found, result);

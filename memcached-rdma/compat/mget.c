@@ -200,7 +200,10 @@ static rc_t sum_up(many_t *many)
         ptr->error_messages->fetch_end = failed;
     if (many->no_memory)
         return fail(ptr, MEMCACHED_MEMORY_ALLOCATION_FAILURE, NULL);
-    return answered ? MEMCACHED_SUCCESS : failed;
+    if (!answered)
+        return failed;
+    ptr->error_messages->failure.rc = MEMCACHED_SUCCESS;
+    return MEMCACHED_SUCCESS;
 }
 
 static rc_t run(many_t *many, GROUP, KEYS)

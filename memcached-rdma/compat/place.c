@@ -254,12 +254,6 @@ rc_t place_buckets(memcached_st *ptr, const uint32_t *host_map, uint32_t count)
     return MEMCACHED_SUCCESS;
 }
 
-rc_t place_clone(memcached_st *to, const memcached_st *from)
-{
-    const buckets_t *buckets = from->virtual_bucket;
-    return buckets == NULL ? MEMCACHED_SUCCESS : place_buckets(to, buckets->master, buckets->count);
-}
-
 void place_free(memcached_st *ptr)
 {
     free(ptr->ketama.continuum);

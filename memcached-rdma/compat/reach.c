@@ -93,8 +93,7 @@ static void note_disconnect(memcached_instance_st *server)
     ptr->last_disconnected_server->line = NULL;
 }
 
-/* Leaves the server alone for RETRY_TIMEOUT. */
-static void leave_alone(memcached_instance_st *server)
+void reach_not(memcached_instance_st *server)
 {
     memcached_st *ptr = server->root;
     if (server->state != MEMCACHED_SERVER_STATE_IN_TIMEOUT) {
@@ -153,23 +152,30 @@ static rc_t note_answer(memcached_instance_st *server, rc_t rc)
     return rc;
 }
 
-static rc_t note_lost(memcached_instance_st *server)
-{
-    const mc_server_t *link = reach_server(server);
-    bool no_name = strncmp(link->why, "cannot resolve", strlen("cannot resolve")) == 0;
-    if (link->retry_ns >
-        os_now_ns()) /* the attempt to connect has failed; else a connection broke, and may come again */
-        leave_alone(server);
-    return fail_server(server, no_name ? MEMCACHED_HOST_LOOKUP_FAILURE : MEMCACHED_CONNECTION_FAILURE, 0, link->why);
-}
-
 static rc_t note_timeout(memcached_instance_st *server)
 {
     const memcached_st *ptr = server->root;
+    const mc_server_t *link = reach_server(server);
+    bool connects = link->state == SERVER_RESOLVING || link->state == SERVER_CONNECTING;
     server->timeouts++;
-    if (!is_up(server) || (ptr->server_timeout_limit > 0 && server->timeouts >= ptr->server_timeout_limit))
-        leave_alone(server);
-    return fail_server(server, MEMCACHED_TIMEOUT, 0, is_up(server) ? "no answer in time" : "no connection in time");
+    if (connects || (ptr->server_timeout_limit > 0 && server->timeouts >= ptr->server_timeout_limit))
+        reach_not(server);
+    return fail_server(server, MEMCACHED_TIMEOUT, 0, connects ? "no connection in time" : "no answer in time");
+}
+
+static rc_t note_lost(memcached_instance_st *server)
+{
+    static const rc_t results[] = {[FAULT_OTHER] = MEMCACHED_CONNECTION_FAILURE,
+                                   [FAULT_NAME] = MEMCACHED_HOST_LOOKUP_FAILURE,
+                                   [FAULT_SILENT] = MEMCACHED_TIMEOUT,
+                                   [FAULT_OLD] = MEMCACHED_PROTOCOL_ERROR};
+    const mc_server_t *link = reach_server(server);
+    if (link->fault == FAULT_SILENT)
+        return note_timeout(server);
+    if (link->retry_ns >
+        os_now_ns()) /* the attempt to connect has failed; else a connection broke, and may come again */
+        reach_not(server);
+    return fail_server(server, results[link->fault], 0, link->why);
 }
 
 rc_t reach_result(memcached_instance_st *server, vmc_status_t status)

@@ -97,7 +97,7 @@ static rc_t ask_server(memcached_instance_st *server, const char *args, memcache
     if (snprintf(command, sizeof(command), "stats%s%s\r\n", has_args ? " " : "", has_args ? args : "") >=
         (int)sizeof(command))
         return fail(server->root, MEMCACHED_BAD_KEY_PROVIDED, "the arguments are too long");
-    rc_t rc = line_ask(server, command, take_stat, &walk);
+    rc_t rc = command_ask(server, command, take_stat, &walk);
     if (rc == MEMCACHED_SUCCESS && walk.rc != MEMCACHED_SUCCESS)
         return fail_server(server, walk.rc, 0, "the server refuses the arguments");
     return rc;
