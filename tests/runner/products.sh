@@ -122,6 +122,18 @@ make_memcached_peers() {
     else
         say "no memcached $LATER_MEMCACHED of Debian 13, which only Debian 12 on x86-64 fetches: nothing is compared with it"
     fi
+    libmemcached_peers
+}
+
+# Headers of Debian's libmemcached, and PHP with its extension: unpacked and not installed.
+libmemcached_peers() {
+    local php
+    has_apt || { say "no apt: programs of Debian's libmemcached are not compiled, and no PHP runs" && return 0; }
+    (debian_family LIBMEMCACHED libmemcached libmemcached-dev libhashkit-dev) ||
+        say "no headers of libmemcached: programs of it are not compiled"
+    php=$(apt-cache depends php-cli | sed -n 's/.*Depends: \(php[0-9.]*\)-cli$/\1/p' | head -n 1)
+    (debian_family PHP php "${php:-php}"-{cli,common,memcached,msgpack,igbinary} libargon2-1 libsodium23) ||
+        say "no PHP with its extension memcached: it is not tested"
 }
 
 # Clients of other languages for the long form. Each that cannot be had is skipped by its test, which says so.

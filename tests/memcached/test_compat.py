@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our libmemcached.so.11 beside Debian's: names, layouts, placement of keys, and unmodified programs with the same answers."""
+import os
+import pathlib
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import shared
+
+HERE = pathlib.Path(__file__).resolve().parent
+SOURCES = HERE.parents[1] / "memcached-rdma"
+OURS = shared.BUILD / "compat"
+LIBRARIES = ("libmemcached.so.11", "libmemcachedutil.so.2", "libhashkit.so.2")
+HEADERS = os.environ.get("VERBENA_LIBMEMCACHED") # Debian's libmemcached-dev, unpacked
+PHP = os.environ.get("VERBENA_PHP")              # Debian's PHP with its extension memcached, unpacked
+PYTHON = "/usr/bin/python3"
+LIMIT = 120
+FULL = bool(os.environ.get("VERBENA_TEST_FULL"))
+SASL = "typedef struct sasl_callback sasl_callback_t;\n" # all that libmemcached's headers take of libsasl's
+_BUILT = tempfile.TemporaryDirectory(prefix="mc-compat-")
+
+
+def read(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=LIMIT).stdout
+
+
+def stock_library(name):
+    for line in read("/sbin/ldconfig", "-p").splitlines():
+        if line.split()[:1] == [name]:
+            return pathlib.Path(line.split()[-1])
+    raise unittest.SkipTest(f"Debian's {name} is not here: it comes with libmemcached-tools")
+
+
+def sanitizers():
+    """What is loaded before a program, where the library was built with sanitizers."""
+    needed = read("readelf", "-d", str(OURS / LIBRARIES[0]))
+    names = [name for name in ("libasan.so", "libubsan.so") if f"[{name}" in needed]
+    return ":".join(read("gcc", f"-print-file-name={name}").strip() for name in names)
+
+
+def run(command, ours, status=0):
+    """A program with one of the libraries: its output, after which it has to have ended with this status."""
+    env = dict(os.environ)
+    if ours:
+        env["LD_LIBRARY_PATH"] = str(OURS)
+        env["LD_PRELOAD"] = sanitizers()
+        leaks = _BUILT.name in command[0] # others may leave memory of theirs
+        env["ASAN_OPTIONS"] = f"detect_leaks={int(leaks)}:{os.environ.get('ASAN_OPTIONS', '')}"
+    result = subprocess.run(command, env=env, capture_output=True, text=True, timeout=LIMIT, check=False)
+    if result.returncode != status or "ERROR: " in result.stderr:
+        raise AssertionError(f"{command} ended with {result.returncode}:\n{result.stdout[-2000:]}\n{result.stderr[-4000:]}")
+    return result.stdout
+
+
+def compiled(name, *flags):
+    """A program of compat/, compiled with Debian's headers; the libraries are found when it starts."""
+    program = pathlib.Path(_BUILT.name) / (name + "".join(flags).replace("/", "_")[:20])
+    if program.exists():
+        return str(program)
+    sasl = pathlib.Path(_BUILT.name) / "sasl/sasl.h"
+    sasl.parent.mkdir(exist_ok=True)
+    sasl.write_text(SASL)
+    libraries = [] if flags else [str(stock_library(library)) for library in LIBRARIES[:2]]
+    subprocess.run(["gcc", "-std=gnu11", "-Wall", "-g", *flags, "-I", _BUILT.name, "-I", f"{HEADERS}/usr/include",
+                    "-I", str(SOURCES), "-o", program, str(HERE / f"compat/{name}.c"), *libraries, "-Wl,--allow-shlib-undefined"],
+                   check=True, timeout=LIMIT)
+    return str(program)
+
+
+def exported(path):
+    return sorted(line.split()[-1] for line in read("nm", "-D", "--defined-only", str(path)).splitlines())
+
+
+class Servers(unittest.TestCase):
+    """Ours, two of Debian's, and the lists of them that programs are run with."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.servers = [shared.Server(), shared.Server(stock=True), shared.Server(stock=True)]
+        ports = [str(server.port) for server in cls.servers]
+        cls.lists = [ports[:1], ports[1:2], ports]
+
+    @classmethod
+    def tearDownClass(cls):
+        ends = [server.stop() for server in cls.servers]
+        if ends[0] != (0, ""):
+            raise AssertionError(f"our server ended with {ends[0]}")
+
+    def check_same(self, command, ports):
+        with self.subTest(command=command, ports=ports):
+            wanted = run([*command, *ports], ours=False)
+            self.assertEqual(run([*command, *ports], ours=True), wanted)
+
+
+class AbiTest(unittest.TestCase):
+    def test_exported_names_and_sonames_are_those_of_debian(self):
+        for name in LIBRARIES:
+            with self.subTest(library=name):
+                self.assertEqual(exported(OURS / name), exported(stock_library(name)))
+                self.assertIn(f"soname: [{name}]", read("readelf", "-d", str(OURS / name)))
+
+    def test_a_program_gets_the_sasl_library_that_it_uses_without_naming_it(self):
+        self.assertIn("[libsasl2.so.2]", read("readelf", "-d", str(OURS / LIBRARIES[0])))
+
+    @unittest.skipUnless(HEADERS, "Debian's libmemcached-dev is not here")
+    def test_sizes_members_and_numbers_are_those_of_debians_headers(self):
+        wanted = read(compiled("layout", "-O0"))
+        self.assertGreater(len(wanted.splitlines()), 150)
+        self.assertEqual(read(compiled("layout", "-DOURS")), wanted)
+
+
+@unittest.skipUnless(HEADERS, "Debian's libmemcached-dev is not here")
+class PlacementTest(unittest.TestCase):
+    def test_each_key_has_the_same_server_for_every_hash_distribution_and_setting(self):
+        command = [compiled("placement"), "2000" if FULL else "40"]
+        wanted = run(command, ours=False).splitlines()
+        self.assertGreater(len(wanted), 10000)
+        for ours, stock in zip(run(command, ours=True).splitlines(), wanted, strict=True):
+            self.assertEqual(ours, stock)
+
+
+@unittest.skipUnless(HEADERS, "Debian's libmemcached-dev is not here")
+class SessionTest(Servers):
+    def test_every_call_has_the_same_answer(self):
+        for setting in ("text", "binary", "text buffer", "text prefix ketama", "binary noblock"):
+            for ports in self.lists:
+                self.check_same([compiled("session"), setting], ports)
+
+    def test_calls_without_answers_do_the_same(self):
+        for setting in ("text noreply", "binary noreply"):
+            for ports in self.lists[:2]: # with more servers Debian's library mixes up answers
+                self.check_same([compiled("session"), setting], ports)
+
+    def test_failures_have_the_same_results(self):
+        with socket.socket() as silent, socket.socket() as dead:
+            for server in (silent, dead):
+                server.bind(("127.0.0.1", 0))
+            silent.listen(100)
+            ports = [str(server.getsockname()[1]) for server in (silent, dead)]
+            for words in (["silent", ports[0]], ["refused", ports[1]], ["eject", ports[1], self.lists[1][0]], ["name"]):
+                self.check_same([compiled("failures"), *words], [])
+
+
+class ToolsTest(Servers):
+    """Debian's libmemcached-tools."""
+
+    def check(self, *command, hidden=r"(?!)"):
+        outputs = [re.sub(hidden, "", run(list(command), ours)) for ours in (False, True)]
+        self.assertEqual(*outputs)
+
+    def test_they_print_the_same(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "item"
+            path.write_text("bytes of a file\n" * 1000)
+            for ports in self.lists:
+                where = "--servers=" + ",".join(f"127.0.0.1:{port}" for port in ports)
+                self.check("memccp", where, str(path))
+                self.check("memccat", where, "item")
+                self.check("memcexist", where, "item")
+                self.check("memctouch", where, "--expire=100", "item")
+                self.check("memcping", where)
+                self.check("memcdump", where)
+                self.check("memcstat", where, hidden=r"\d+")
+                self.check("memcflush", where)
+                for ours in (False, True):
+                    run(["memccp", where, str(path)], ours=not ours)
+                    run(["memcrm", where, "item"], ours)
+                    run(["memcexist", where, "item"], ours, status=1)
+
+    def test_memccapable_passes(self):
+        output = run(["memccapable", "-h", "127.0.0.1", "-p", self.lists[0][0]], ours=True)
+        self.assertIn("All tests passed", output)
+
+
+class PylibmcTest(Servers):
+    def session(self, name, *words):
+        return run([PYTHON, str(HERE / f"clients/{name}.py"), *words], ours=True)
+
+    def test_every_call_works(self):
+        for ports in self.lists[:2]:
+            for protocol in ([], ["binary"]):
+                output = self.session("pylibmc_session", f"127.0.0.1:{ports[0]}", *protocol)
+                self.assertIn("all steps passed", output)
+
+    def test_children_and_threads_get_their_own_answers(self):
+        for ports in self.lists:
+            output = self.session("pylibmc_together", *(f"127.0.0.1:{port}" for port in ports))
+            self.assertIn("all steps passed", output)
+
+    def test_gets_do_without_the_server(self):
+        """They read its memory as soon as that is mapped, which is in the background."""
+        output = self.session("pylibmc_onesided", f"127.0.0.1:{self.lists[0][0]}")
+        self.assertIn("all steps passed", output)
+
+
+@unittest.skipUnless(PHP, "Debian's PHP with its extension memcached is not here")
+class PhpTest(Servers):
+    def test_every_call_has_the_same_answer(self):
+        program = next(path for path in pathlib.Path(PHP).glob("usr/bin/php*") if re.fullmatch(r"php[\d.]+", path.name))
+        folder = next(pathlib.Path(PHP).glob("usr/lib/php/*/memcached.so")).parent
+        extensions = [f"-dextension={name}.so" for name in ("igbinary", "msgpack", "memcached")]
+        if subprocess.run([program, "-n", "-v"], capture_output=True, timeout=LIMIT, check=False).returncode != 0:
+            self.skipTest("Debian's PHP does not start here: libraries of it are missing")
+        command = [str(program), "-n", f"-dextension_dir={folder}", *extensions, str(HERE / "clients/php_session.php")]
+        for setting in ("text", "binary", "text ketama weights prefix"):
+            for ports in self.lists:
+                self.check_same([*command, setting], ports)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
