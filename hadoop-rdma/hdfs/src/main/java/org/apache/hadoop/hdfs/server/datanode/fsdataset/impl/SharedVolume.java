@@ -96,7 +96,7 @@ final class SharedVolume extends FsVolumeImpl {
     }
 
     /** Closed files that are shorter than what was written to them. */
-    private static void checkLength(ReplicaInfo replica) throws IOException {
+    static void checkLength(ReplicaInfo replica) throws IOException {
         long data = replica.getBlockDataLength();
         if (data != replica.getNumBytes()) {
             throw new IOException("the file system keeps " + data + " of the " + replica.getNumBytes() + " bytes of block "
