@@ -124,8 +124,9 @@ class ModeCase(unittest.TestCase):
         self.cluster.kill(name)
         processes.end([process])
 
-    def start(self, name):
-        self.cluster.launch(name)
+    def start(self, *names):
+        for name in names:
+            self.cluster.launch(name)
         until(self.cluster.check_alive, lambda: ready.hdfs(self.cluster.ports, self.datanodes), "HDFS", self.cluster.work)
 
     # ---------------------------------------------------------------------------------- the shared path

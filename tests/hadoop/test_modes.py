@@ -2,13 +2,14 @@
 """Modes hhh-l and hhh-m on real daemons."""
 import os
 import pathlib
+import signal
 import sys
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from moded import ModeCase  # noqa: E402  (needs the path above)
+from moded import MIB, ModeCase  # noqa: E402  (needs the path above)
 
 LONG = unittest.skipUnless(os.environ.get("VERBENA_TEST_FULL"), "with --full")
 
@@ -31,11 +32,197 @@ class SharedPathTest(ModeCase):
         self.wait_for("no block is missing", self.is_healthy)
         for replicas in (1, 2, 3):
             self.assert_same(source, f"/data/r{replicas}")
-        self.assertTrue(self.lines(self.identity(dead), *(name for name in self.names() if name != dead)))
         self.start(dead)
         self.wait_for("the DataNode that came back has a new volume", lambda: self.owned()[dead] == 1)
         self.assertEqual(sum(self.owned().values()), 4)
+
+
+@LONG
+class SharedPathFaultsTest(ModeCase):
+    mode = "hhh-l"
+
+    def setUp(self):
+        self.start(*(name for name in self.names() if name not in self.cluster.running()))
+        self.wait_for("each DataNode owns a volume", lambda: all(self.owned()[name] for name in self.names()))
+        self.dfs("-rm", "-r", "-f", "-skipTrash", "/data")
+        self.dfs("-mkdir", "/data")
+
+    def blocks_on_path(self):
+        return [path for path in self.shared.rglob("blk_*")]
+
+    def with_path(self):
+        """Whether a new file has a replica on the shared path."""
+        self.dfs("-rm", "-r", "-f", "-skipTrash", "/data/probe")
+        self.put(self.file("probe", 1), "/data/probe", 2)
+        return "ARCHIVE" in self.tiers("/data/probe")[0]
+
+    def test_what_is_deleted_leaves_nothing_on_the_shared_path(self):
+        self.wait_for("no block is left of other tests", lambda: not self.blocks_on_path())
+        self.put(self.file("source", 3), "/data/file", 3)
+        self.assertEqual(len(self.blocks_on_path()), 6)
+        self.dfs("-rm", "-skipTrash", "/data/file")
+        self.wait_for("the files of the blocks are deleted", lambda: not self.blocks_on_path())
+
+    def test_a_data_node_that_sleeps_longer_than_its_lease_gives_up_its_volume_and_never_has_it_beside_another(self):
+        source = self.file("source", 2)
+        self.put(source, "/data/file", 1)
+        name = min(self.holders("/data/file", "ARCHIVE"))
+        mine = [volume for volume, (node, _) in self.owners().items() if node == self.identity(name)]
+        self.cluster.kill(name, signal.SIGSTOP)
+        try:
+            self.wait_for("another DataNode owns its volume", lambda: self.owned()[name] == 0)
+        finally:
+            self.cluster.kill(name, signal.SIGCONT)
+        self.wait_for("it has noticed", lambda: self.lines(f"volume {mine[0]} has another owner now", name))
+        self.wait_for("it has a new one", lambda: self.owned()[name] == 1)
+        self.wait_for("no block is missing", self.is_healthy)
+        self.assert_same(source, "/data/file")
+        self.assertIn(name, self.cluster.running())
+
+    def test_without_the_shared_path_files_go_to_other_tiers_with_one_line_and_later_ones_have_it_again(self):
+        source = self.file("source", 2)
+        self.put(source, "/data/before", 3)
+        away = self.folder / "away"
+        self.shared.rename(away)
+        try:
+            self.wait_for("the NameNode places files without it", lambda: not self.with_path()
+                          and self.lines("go without a replica on the shared path", "namenode"))
+            self.put(source, "/data/without", 3)
+            self.assertNotIn("ARCHIVE", sum(self.tiers("/data/without"), []))
+            self.assertEqual(len(self.lines("go without a replica on the shared path", "namenode")), 1)
+            self.assert_same(source, "/data/before")
+            for name in self.names():
+                self.assertIn(name, self.cluster.running())
+                self.assertEqual(len(self.lines("gets no new replicas for a minute", name)), 1)
+        finally:
+            away.rename(self.shared)
+        self.wait_for("new files have it again", self.with_path)
+        self.assert_same(source, "/data/before")
+        self.assert_same(source, "/data/without")
+
+    def test_appends_and_changes_of_the_number_of_replicas_keep_one_on_the_shared_path(self):
+        source = self.file("source", 1)
+        source.write_bytes(source.read_bytes()[:MIB // 2])
+        whole = self.folder / "whole"
+        whole.write_bytes(source.read_bytes() * 2)
+        self.put(source, "/data/file", 3)
+        self.dfs("-appendToFile", str(source), "/data/file")
+        self.assert_same(whole, "/data/file")
+        self.assertEqual(self.tiers("/data/file"), [["ARCHIVE", "NVDIMM", "SSD"]])
+        self.dfs("-setrep", "2", "/data/file")
+        self.wait_for("the replica on the SSD is deleted", lambda: self.tiers("/data/file") == [["ARCHIVE", "NVDIMM"]])
+        self.dfs("-setrep", "1", "/data/file")
+        self.wait_for("the replica in memory is deleted", lambda: self.tiers("/data/file") == [["ARCHIVE"]])
+        self.dfs("-setrep", "3", "/data/file")
+        self.wait_for("all are made again", lambda: self.tiers("/data/file") == [["ARCHIVE", "NVDIMM", "SSD"]])
+        self.assert_same(whole, "/data/file")
+
+    def test_the_adopter_keeps_one_replica_of_a_block_that_it_has_in_memory_too(self):
+        source = self.file("source", 4)
+        self.put(source, "/data/file", 3)  # each DataNode has each block
+        dead = min(self.holders("/data/file", "ARCHIVE"))
+        self.kill(dead)
+        self.wait_for("another DataNode owns its volume", lambda: self.owned()[dead] == 0)
+        self.wait_for("the blocks have two replicas, one of them on the shared path",
+                      lambda: all(len(tiers) == 2 and tiers.count("ARCHIVE") == 1 for tiers in self.tiers("/data/file")))
+        self.assert_same(source, "/data/file")
+        self.start(dead)
+        self.wait_for("the blocks have three again", lambda: all(
+            len(tiers) == 3 and tiers.count("ARCHIVE") == 1 for tiers in self.tiers("/data/file")))
+        self.assert_same(source, "/data/file")
+
+
+@LONG
+class LongLeaseTest(ModeCase):
+    """A lease that does not end while a DataNode starts."""
+
+    mode, more = "hhh-l", {"verbena.hdfs.shared.lease.ms": 3600000}
+
+    def test_a_data_node_that_is_killed_and_started_again_has_its_volume_at_once_and_no_other_one(self):
+        source = self.file("source", 2)
+        self.put(source, "/file", 1)
+        name = min(self.holders("/file", "ARCHIVE"))
+        before = self.owners()
+        self.kill(name)
+        self.start(name)
+        self.wait_for("no block is missing", self.is_healthy)
+        self.assertEqual(self.owners().keys(), before.keys())
+        self.assertEqual({volume: node for volume, (node, _) in self.owners().items()},
+                         {volume: node for volume, (node, _) in before.items()})
+        self.assert_same(source, "/file")
+
+
+@LONG
+class AllInMemoryTest(ModeCase):
+    mode = "hhh-m"
+
+    def on_disks(self):
+        data = pathlib.Path(self.cluster.work) / "data"
+        return [path for path in data.rglob("blk_*") if path.suffix != ".meta"]
+
+    def test_all_replicas_are_in_memory_and_survive_all_data_nodes_but_one_and_a_full_memory_is_followed_by_the_ssd(self):
+        source = self.file("source", 2)
+        self.dfs("-mkdir", "/data")
+        refused = self.client.run("hdfs", "dfs", "-D", "dfs.replication=1", "-put", str(source), "/data/r1")
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("Verbena hhh-m refuses to write /data/r1", refused.stdout + refused.stderr)
+        self.assertIn("with one replica, in the memory of one host alone; write it with dfs.replication=2 or more, or set "
+                      "verbena.hdfs.memory.alone=true for the NameNode", refused.stdout + refused.stderr)
+        self.dfs("-rm", "-skipTrash", "-f", "/data/r1._COPYING_", "/data/r1")
+        self.put(source, "/data/r3", 3)
+        self.assertEqual(self.tiers("/data/r3"), [["NVDIMM"] * 3] * 2)
+        self.assertEqual(self.on_disks(), [])
+        for name in self.names()[:2]:
+            self.kill(name)
+        self.assert_same(source, "/data/r3")
+        self.start(*self.names()[:2])
+        self.wait_for("no block is missing", self.is_healthy)
+        self.put(self.file("many", 24), "/data/many", 2)
+        self.assertTrue(self.on_disks())
+        self.assertIn("NVDIMM", sum(self.tiers("/data/many"), []))
+        self.assertTrue(self.lines("goes to SSD in place of NVDIMM") or "SSD" in sum(self.tiers("/data/many"), []))
         self.assertTrue(self.is_healthy())
+
+
+@LONG
+class AloneInMemoryTest(ModeCase):
+    mode, more, datanodes = "hhh-m", {"verbena.hdfs.memory.alone": "true"}, 1
+
+    def test_a_single_replica_lies_in_memory_where_that_is_allowed(self):
+        self.put(self.file("source", 2), "/file", 1)
+        self.assertEqual(self.tiers("/file"), [["NVDIMM"]] * 2)
+
+
+@LONG
+class SmallSharedVolumesTest(ModeCase):
+    mode, more = "hhh-l", {"verbena.hdfs.shared.size": 4 * MIB}
+
+    def test_a_volume_takes_no_more_than_its_size_and_the_ssd_takes_over(self):
+        source = self.file("source", 20)
+        self.put(source, "/many", 2)
+        tiers = self.tiers("/many")
+        self.assertEqual(len(tiers), 20)
+        on_path = sum(of.count("ARCHIVE") for of in tiers)
+        self.assertTrue(0 < on_path <= 3 * 4, tiers)
+        self.assertTrue(all(len(of) == 2 for of in tiers), tiers)
+        for volume in self.shared.glob("*/*"):
+            self.assertLessEqual(sum(path.stat().st_size for path in volume.rglob("blk_*")), 4 * MIB)
+        self.assert_same(source, "/many")
+
+
+@LONG
+class WrongSharedPathTest(ModeCase):
+    mode = "hhh-l"
+    more = {"verbena.hdfs.shared.dir": "/proc/verbena/hdfs"}
+
+    def test_a_path_that_is_not_there_is_said_in_one_line_and_files_are_kept_in_the_other_tiers(self):
+        source = self.file("source", 2)
+        self.put(source, "/file", 3)
+        self.assertNotIn("ARCHIVE", sum(self.tiers("/file"), []))
+        self.assertTrue(self.is_healthy())
+        for name in self.names():
+            self.assertEqual(len(self.lines("no volume on the shared path, replicas go to memory, SSD and disk: "
+                                            "verbena.hdfs.shared.dir=/proc/verbena/hdfs: there is no such folder", name)), 1)
 
 
 if __name__ == "__main__":

@@ -280,8 +280,9 @@ def many_windows(build):
     return expect(status == 0 and "64 windows of 64 ranks: 0 more descriptors" in out, status, out, err)
 
 
-OWN = (terminated, options, options_of_others, labels, whole_lines, standard_input, bad_options, program_of_this_folder, wrong_launcher,
-       singleton, fatal, examples, bench, ends_quietly, hydra, no_lasting_files, settings, ways_of_allreduce, scarce_addresses, refused_memory)
+OWN = (terminated, options, options_of_others, labels, whole_lines, standard_input, bad_options, program_of_this_folder,
+       wrong_launcher, singleton, fatal, examples, bench, ends_quietly, hydra, no_lasting_files, settings, ways_of_allreduce,
+       scarce_addresses, refused_memory)
 
 # The first word of a test's name, and the tests.
 GROUPS = (("mpiexec", leftovers.TESTS), ("mpiexec", OWN), ("lines", lines.TESTS), ("ends", ends.TESTS), ("asked", asked.TESTS),
