@@ -119,8 +119,8 @@ int section_as_type(section_t *section)
     return rc;
 }
 
-/* Between the section and its copy, one row of the first rank after the other. */
-static void move(const section_t *section, bool out)
+/* One row of the first rank after the other. */
+void section_move(const section_t *section, bool out)
 {
     const descriptor_t *from = section->from;
     const size_t element = from->element;
@@ -138,15 +138,27 @@ int section_as_copy(section_t *section)
     section->copy = malloc((size_t)section_elements(section->from) * section->from->element);
     if (section->copy == NULL)
         return MPI_ERR_NO_MEM;
-    move(section, false);
+    section_move(section, false);
     section->address = section->copy;
     return MPI_SUCCESS;
 }
 
-int section_as_later(section_t *section)
+int section_as_even(section_t *section)
 {
-    (void)section;
-    return MPI_ERR_BUFFER;
+    const descriptor_t *from = section->from;
+    ptrdiff_t next = from->dim[0].stride;
+    bool even = next > 0 && fills(section->type, (MPI_Count)from->element) == 1;
+    for (int i = 0; i < from->rank; i++) {
+        even = even && (from->dim[i].stride == next || from->dim[i].extent == 1);
+        next *= from->dim[i].extent;
+    }
+    if (!even)
+        return MPI_ERR_BUFFER;
+    int rc = PMPI_Type_create_resized_c(section->type, 0, from->dim[0].stride, &section->made);
+    if (rc == MPI_SUCCESS)
+        rc = PMPI_Type_commit(&section->made);
+    section->type = section->made;
+    return rc;
 }
 
 void section_drop(section_t *section, bool out)
@@ -154,7 +166,7 @@ void section_drop(section_t *section, bool out)
     if (section->made != MPI_DATATYPE_NULL)
         (void)PMPI_Type_free(&section->made);
     if (section->copy != NULL && out)
-        move(section, true);
+        section_move(section, true);
     free(section->copy);
     section->copy = NULL;
 }

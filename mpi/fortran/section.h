@@ -6,8 +6,8 @@
  *
  *   as a type   the elements that the call names become one datatype; C reads and writes them where they are, also after the
  *               call. The type is freed at once: C keeps what it needs.
- *   as a copy   a copy for the time of the call: where the datatype of the call must stay (reductions), or where one count and one
- *               datatype cannot tell all of the buffer (a gather's buffer at its root).
+ *   as a copy   where the datatype of the call must stay (reductions), or where one count and one datatype cannot tell all of the
+ *               buffer (a gather's buffer at its root). It ends with the call, or later with the request (later.h).
  *
  * S1. The descriptor of gfortran and that of flang agree in what descriptor_t names.
  * S2. Memory of an assumed-size array is dense, whatever its last extent says.
@@ -46,14 +46,15 @@ typedef struct section {
     void *address;
     MPI_Count count;
     MPI_Datatype type;
-    MPI_Datatype made;        // MPI_DATATYPE_NULL: none
-    void *copy;               // NULL: none
-    const descriptor_t *from; // of the copy
+    MPI_Datatype made; // MPI_DATATYPE_NULL: none
+    void *copy;        // NULL: none
+    const descriptor_t *from;
+    struct later *later; // keeps the copy after the call; NULL: nobody
 } section_t;
 
 static inline section_t section_of(const descriptor_t *buffer, MPI_Count count, MPI_Datatype type)
 {
-    return (section_t){in_buffer(buffer->base), count, type, MPI_DATATYPE_NULL, NULL, buffer};
+    return (section_t){in_buffer(buffer->base), count, type, MPI_DATATYPE_NULL, NULL, buffer, NULL};
 }
 
 bool section_ranks_dense(const descriptor_t *buffer);
@@ -73,6 +74,8 @@ static inline bool section_dense(const descriptor_t *buffer)
 int section_as_type(section_t *section);
 int section_as_copy(section_t *section);
 int section_as_later(section_t *section); // a copy of a call that returns before it is done
+/* Elements at equal distances, one by one: of partitioned operations. */
+int section_as_even(section_t *section);
 /* The same for a type with gaps, or larger than an element: made of bytes. */
 int section_as_bytes(section_t *section);
 
@@ -100,7 +103,11 @@ static inline int section_error_File(MPI_File file, int code)
     return code;
 }
 
+/* Between the section and its copy. */
+void section_move(const section_t *section, bool out);
 void section_drop(section_t *section, bool out);
+/* After a call that has made a request, if `code` is success: keeps the copy, if there is one, for the request's end. */
+void section_leave(section_t *section, bool out, int code, const int *request, bool persistent);
 
 /* After the call; out: a copy goes back. */
 static inline void section_end(section_t *section, bool out)

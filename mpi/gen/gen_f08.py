@@ -15,6 +15,7 @@ import gen_fortran as old
 import tables
 
 TYPES = ("Comm", "Datatype", "Errhandler", "File", "Group", "Info", "Message", "Op", "Request", "Session", "Win")
+BY_TYPE = ("type", "even")
 COUNT_KINDS = ("COUNT", "COUNTS", "COUNT_ANY", "BIG", "AINT_COUNT")
 TYPE_KINDS = ("DATATYPE", "DATATYPES_IN", "DATATYPE_OR_NULL")
 PLAIN = {"Free_mem", "Get_address", "Fetch_and_op", "Compare_and_swap"}  # the address alone
@@ -39,16 +40,16 @@ class Buffer:
         return count, next((one for one in near if one.kind in TYPE_KINDS), None)
 
     def way_of(self, function):
-        """type, copy, later (a copy after the call returns), address"""
+        """type, even (each element by itself), copy, later (a copy after the call returns), address"""
         name, lasts = function.name, any(one.kind == "REQUEST_OUT" for one in function.parameters)
         if name in PLAIN or self.count is None or name.endswith(("attach_buffer", "Buffer_attach")) or name.startswith("Win_"):
             return "address"
         spread = self.count.kind == "COUNTS" or {"Gather": "recvbuf", "Scatter": "sendbuf", "Allgather": "recvbuf"}.get(
             base_of(name)) == self.name or base_of(name) == "Alltoall"
         reduces = function.chapter == "coll" and any(one.kind == "OP" for one in function.parameters)
-        if self.type is None or spread or reduces or name in ("Psend_init", "Precv_init"):
+        if self.type is None or spread or reduces:
             return "later" if lasts else "copy"
-        return "type"
+        return "even" if name in ("Psend_init", "Precv_init") else "type"
 
 
 def base_of(name):
@@ -68,7 +69,7 @@ class WithBuffers(old.Entry):
     def add(self, parameter):
         buffer = next((one for one in self.buffers if one.name == parameter.name), None)
         told = next((one for one in self.buffers if one.way != "address" and parameter in (one.count, one.type)), None)
-        single = told and told.way == "type"
+        single = told and told.way in BY_TYPE
         if buffer:
             self.take(f"const descriptor_t *{buffer.name}", self.address(buffer))
         elif single and parameter is told.count:
@@ -96,11 +97,18 @@ class WithBuffers(old.Entry):
     def opened(self):
         """Statements that say what C gets."""
         for one in self.sections():
-            told = f"*{one.count.name}, in_Type(*{one.type.name})" if one.way == "type" else "0, MPI_DATATYPE_NULL"
+            told = f"*{one.count.name}, in_Type(*{one.type.name})" if one.way in BY_TYPE else "0, MPI_DATATYPE_NULL"
             yield f"section_t {one.name}_s = section_of({one.name}, {told});"
         yield "int code = MPI_SUCCESS;"
         for one in self.sections():
             yield f"if (code == MPI_SUCCESS && !section_dense({one.name}))\n        code = section_as_{one.way}(&{one.name}_s);"
+
+    def closed(self, buffer):
+        out = "true" if buffer.out else "false"
+        if buffer.way != "later":
+            return f"section_end(&{buffer.name}_s, {out});"
+        persistent = "true" if self.function.name.endswith("_init") else "false"
+        return f"section_leave(&{buffer.name}_s, {out}, code, request, {persistent});"
 
     def error(self):
         owner = next((one for one in self.function.parameters if one.kind in ("COMM", "WIN", "FILE")), None)
@@ -121,7 +129,7 @@ class WithBuffers(old.Entry):
         if after:
             lines.append(f"if (code == MPI_SUCCESS) {{{after}\n    }}")
         lines += self.ends
-        lines += [f"section_end(&{one.name}_s, {'true' if one.out else 'false'});" for one in self.sections()]
+        lines += [self.closed(one) for one in self.sections()]
         lines.append("FORTRAN_RETURN(code);")
         shown = ", ".join([*self.declared, "int *ierror"])
         body = "\n".join(f"    {line}" for line in lines)

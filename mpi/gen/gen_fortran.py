@@ -69,6 +69,8 @@ class Entry:
         declared = form(parameter, self.large)
         if kind in HANDLES:
             self.take(f"const int *{name}", f"in_{HANDLES[kind]}(*{name})")
+            if self.function.name == "Request_get_status":
+                self.add_later(f"*{name}", f"in_Request(*{name})")
         elif base in HANDLES and way in ("OUT", "INOUT"):
             self.add_handle(name, HANDLES[base], way)
         elif kind in ("DATATYPES_IN", "REQUESTS_IN", "REQUESTS_INOUT", "DATATYPES_OUT"):
@@ -107,6 +109,8 @@ class Entry:
         start = f"in_{handle}(*{name})" if way == "INOUT" else "NULL"
         self.before += [f"{c_type(handle)} {name}_s = {start};", f"const {c_type(handle)} {name}_b = {name}_s;"]
         self.take(f"int *{name}", f"&{name}_s")
+        if handle == "Request" and way == "INOUT":
+            self.add_later(f"*{name}", f"{name}_s")
         self.ends.append(f"if ({name}_s != {name}_b)\n        *{name} = out_{handle}({name}_s);")
 
     def add_handles(self, parameter, kind):
@@ -116,6 +120,8 @@ class Entry:
                         f"FORTRAN_ARRAY({c_type(handle)}, {name}_s, {name}_n);"]
         start = "NULL" if kind == "DATATYPES_OUT" else f"in_{handle}({name}[i])"
         self.before.append(f"for (size_t i = 0; i < {name}_n; i++)\n        {name}_s[i] = {start};")
+        if handle == "Request":
+            self.add_later(f"{name}[i]", f"{name}_s[i]", f"for (size_t i = 0; i < {name}_n; i++)\n        ")
         if kind == "REQUESTS_INOUT": # a request stays what it is, or ends
             self.ends.append(f"for (size_t i = 0; i < {name}_n; i++)\n        if ({name}_s[i] == MPI_REQUEST_NULL)\n"
                              f"            {name}[i] = out_Request(MPI_REQUEST_NULL);")
@@ -123,6 +129,13 @@ class Entry:
             self.after.append(f"for (size_t i = 0; i < {name}_n && {name}_s[i] != NULL; i++)\n"
                               f"            {name}[i] = out_{handle}({name}_s[i]);")
         self.ends.append(f"FORTRAN_ARRAY_END({name}_s);")
+
+    def add_later(self, number, request, each=""):
+        """What mpi_f08 has copied goes back when the request is complete (mpi/fortran/later.h)."""
+        if self.function.name in ("Start", "Startall"):
+            self.before.append(f"{each}later_begin({number});")
+        elif self.function.name not in ("Cancel", "Grequest_complete"):
+            self.ends.append(f"{each}later_done({number}, {request});")
 
     def add_text(self, parameter, kind):
         name = parameter.name
@@ -190,7 +203,7 @@ def write_functions(folder):
     hand = hand_written()
     functions = [one for one in fortran_functions() if one.name.lower() not in hand]
     for chapter in dict.fromkeys(one.chapter for one in fortran_functions()):
-        parts = [tables.generated(f"Functions of Fortran of the chapter {chapter}.") + '#include "fortran.h"\n']
+        parts = [tables.generated(f"Functions of Fortran of the chapter {chapter}.") + '#include "later.h"\n']
         parts += [entry(one, large) for one in functions for large in (False, True) if one.chapter == chapter
                   and (not large or needs_large(one) and f"{one.name.lower()}_c" not in hand)]
         tables.update(f"{folder}/fortran_{chapter}.c", "\n".join(parts))

@@ -48,7 +48,7 @@ make_java() { build_java "" "-Dverbena.native=$STATE/build/release/libvbnjni.so"
 make_valgrind() { try_packages valgrind || say "no valgrind: the counts of instructions are skipped"; }
 
 make_mpi_fortran() { # a compiler, and another library of the standard ABI on which its programs run
-    local mpich=${PYPI_MPIS%% *} source=$CACHE/mpich-source
+    local mpich=${PYPI_MPIS%% *} source=$CACHE/mpich-tests
     try_packages gfortran || cannot "Fortran is not tested: gfortran could not be installed"
     (ensure_venv "${mpich/==/-}" "$mpich") || say "no MPICH of PyPI: Fortran is not tested on it"
     echo "export VERBENA_MPICH=$CACHE/${mpich/==/-}"
@@ -66,7 +66,7 @@ fetch_mpich_tests() { # $1: folder. The source lies beside the package in Debian
     package=$(apt-get download --print-uris mpich | sed -n "s/^'\([^']*\)_.*\.deb'.*/\1/p") && [ -n "$package" ] || return
     base=${package%-*}.orig.tar.xz
     "$PYTHON" -c 'import sys, urllib.request as web; web.urlretrieve(sys.argv[1], "source.tar.xz")' "$base" \
-        && tar -xJf source.tar.xz --wildcards '*/test/mpi/f77' '*/test/mpi/f90' '*/test/mpi/util' && rm -f source.tar.xz \
+        && tar -xJf source.tar.xz --wildcards '*/test/mpi/f'{77,90,08} '*/test/mpi/util' && rm -f source.tar.xz \
         && touch .complete
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cost.c - what run.py counts under callgrind: the same sends by C's name and by Fortran's.
+ * cost.c - what run.py counts under callgrind: the same sends by C's name, by that of mpif.h, and by mpi_f08 (cost.f90).
  */
 #include <mpi.h>
 #include <stddef.h>
@@ -8,6 +8,7 @@
 
 void mpi_send_(const void *buffer, const int *count, const int *type, const int *to, const int *tag, const int *comm,
                int *code);
+void cost_of_f08(const int *rounds);
 
 __attribute__((noinline)) void cost_of_c(void)
 {
@@ -29,9 +30,11 @@ __attribute__((noinline)) void cost_of_fortran(void)
 
 int main(void)
 {
+    const int rounds = ROUNDS;
     MPI_Init(NULL, NULL);
     cost_of_c();
     cost_of_fortran();
+    cost_of_f08(&rounds);
     MPI_Finalize();
     return 0;
 }

@@ -23,8 +23,8 @@ import tables  # noqa: E402
 from cases import Case, main  # noqa: E402
 from runner import LIMIT, Skipped, expect, instrumented, launch  # noqa: E402
 
-ABOVE = 55
-PROGRAMS = {"hello": ("hello.f",), "moves": ("rule.f90", "moves.f90"), "objects": ("rule.f90", "objects.f90")}
+ABOVE = {"cost_of_fortran": 55, "cost_of_f08": 90}
+PROGRAMS = {"hello": ("hello.f",), **{name: ("rule.f90", f"{name}.f90") for name in ("moves", "objects", "sections", "calls")}}
 PROJECT = """cmake_minimum_required(VERSION 3.16)
 project(user LANGUAGES Fortran)
 find_package(MPI REQUIRED COMPONENTS Fortran)
@@ -61,15 +61,18 @@ def compiled(build, name, folder, *options):
     return (program, "") if result.returncode == 0 else (None, result.stderr)
 
 
-def program(name, count):
+def program(name):
     def test(build):
         with tempfile.TemporaryDirectory() as folder:
             made, text = compiled(build, name, folder)
             if made is None:
                 return [text]
-            status, out, err = launch(build, "-n", count, made)
-        return expect(status == 0, status, out, err)
-    return Case(f"fortran {name} n={count}", test)
+            problems = []
+            for count in (1, 3):
+                status, out, err = launch(build, "-n", count, made)
+                problems += expect(status == 0, f"n={count}", status, out, err)
+        return problems
+    return Case(f"fortran {name}", test)
 
 
 def symbols(library, *options):
@@ -134,41 +137,51 @@ def mpich(build):
     found = sorted(pathlib.Path(place).rglob("libmpi_abi.so*")) if place else []
     if not found:
         raise Skipped("no libmpi_abi of PyPI's MPICH: ./verbena make mpi-fortran fetches it")
+    alone = {**os.environ, "LD_LIBRARY_PATH": str(found[0].parent)}
+    ours, problems = str(build / "lib/libmpifort_abi.so.1"), []
     with tempfile.TemporaryDirectory() as folder:
-        made, text = compiled(build, "moves", folder)
-        if made is None:
-            return [text]
-        alone = {**os.environ, "LD_LIBRARY_PATH": str(found[0].parent)}
-        loaded = run("ldd", made, env=alone).stdout
-        ours = str(build / "lib/libmpifort_abi.so.1")
-        if f"libmpi_abi.so.1 => {found[0].parent}" not in loaded or ours not in loaded:
-            return ["it does not load MPICH's library and our libmpifort_abi", loaded]
-        result = run(made, env=alone)
-        return expect(result.returncode == 0, result.stdout, result.stderr)
+        for name in ("moves", "sections", "calls"):
+            made, text = compiled(build, name, folder)
+            if made is None:
+                return [text]
+            loaded = run("ldd", made, env=alone).stdout
+            if f"libmpi_abi.so.1 => {found[0].parent}" not in loaded or ours not in loaded:
+                return ["it does not load MPICH's library and our libmpifort_abi", loaded]
+            result = run(made, env=alone)
+            problems += expect(result.returncode == 0, name, result.stdout, result.stderr)
+    return problems
+
+
+def counted(program, function):
+    """Instructions of one round of cost.c; or what valgrind says."""
+    text = run("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--collect-atstart=no",
+               f"--toggle-collect={function}", program).stderr
+    found = re.search(r"Collected : (\d+)", text)
+    return (int(found.group(1)) / 1000, "") if found else (None, text)
 
 
 def cost(build):
-    """mpi_send_ takes at most ABOVE instructions more than MPI_Send."""
+    """mpi_send_ and MPI_Send of mpi_f08 take at most ABOVE instructions more than MPI_Send of C."""
+    need_compiler()
     if not shutil.which("valgrind"):
         raise Skipped("valgrind is not installed: apt install valgrind")
     if instrumented(build):
         raise Skipped("a build with sanitizers is not measured")
-    counts = []
     with tempfile.TemporaryDirectory() as folder:
-        made = run(build / "bin/mpicc", "-O2", HERE / "cost.c", "-o", f"{folder}/cost", "-lmpifort_abi")
-        for function in ("cost_of_c", "cost_of_fortran"):
-            text = run("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--collect-atstart=no",
-                       f"--toggle-collect={function}", f"{folder}/cost").stderr if made.returncode == 0 else made.stderr
-            found = re.search(r"Collected : (\d+)", text)
-            if not found:
-                return [text]
-            counts.append(int(found.group(1)) / 1000)  # the rounds of cost.c
-    above = counts[1] - counts[0]
-    print(f"mpi_send_: {above:.0f} instructions above MPI_Send, at most {ABOVE}")
-    return expect(0 < above <= ABOVE, counts)
+        made = run(build / "bin/mpicc", "-O2", "-c", HERE / "cost.c", "-o", f"{folder}/cost.o")
+        linked = run(build / "bin/mpifort", "-O2", HERE / "cost.f90", f"{folder}/cost.o", "-o", f"{folder}/cost")
+        if made.returncode != 0 or linked.returncode != 0:
+            return [made.stderr, linked.stderr]
+        counts = {name: counted(f"{folder}/cost", name) for name in ("cost_of_c", *ABOVE)}
+    if any(number is None for number, _ in counts.values()):
+        return [text for _, text in counts.values()]
+    above = {name: counts[name][0] - counts["cost_of_c"][0] for name in ABOVE}
+    for name, number in above.items():
+        print(f"{name}: {number:.0f} instructions above MPI_Send, at most {ABOVE[name]}")
+    return expect(all(0 < above[name] <= most for name, most in ABOVE.items()), above)
 
 
-CASES = [program(*row) for row in (("hello", 1), ("hello", 3), ("moves", 1), ("moves", 3), ("objects", 1), ("objects", 3))] + \
+CASES = [program(name) for name in PROGRAMS] + \
     [Case(f"fortran {test.__name__}", test) for test in (names, hidden, wrapper, cmake, mpich, cost)] + suite.CASES
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPICH's own tests of mpif.h (f77) and of the module mpi (f90), of Debian's source package: compiled by mpifort, run on ours.
-A program prints 'No Errors' when it passes."""
+"""MPICH's own tests of mpif.h (f77), of the modules mpi (f90) and mpi_f08 (f08), of Debian's source package: compiled by mpifort,
+run on ours. A program prints 'No Errors' when it passes."""
 import concurrent.futures
 import os
 import pathlib
@@ -13,7 +13,7 @@ from cases import Case
 from runner import LIMIT, Skipped, launch
 
 # The folders that are run; io, spawn: not written in C; ext: MPI_Comm_f2c and its like; profile: MPICH's own build of it.
-FOLDERS = ("attr", "coll", "comm", "datatype", "info", "init", "misc", "pt2pt", "rma", "timer", "topo")
+FOLDERS = ("attr", "coll", "comm", "datatype", "info", "init", "misc", "pt2pt", "rma", "subarray", "timer", "topo")
 OLD, F2C = "functions or constants that MPI 3.0 has deleted", "MPI_Comm_f2c and its like, which the standard ABI does not have"
 STATE = "expects its variable to be the extra state of a general request, which is a copy"
 VERSION, SCALARS = "refuses version 5 of the standard", "gives scalars where the interface has arrays"
@@ -21,10 +21,13 @@ VERSION, SCALARS = "refuses version 5 of the standard", "gives scalars where the
 EXCLUDED = {"datatype/allctypesf": OLD, "datatype/allctypesf90": OLD, "datatype/get_elem_u": OLD, "datatype/hindex1f": OLD,
             "datatype/hindex1f90": OLD, "datatype/typecntsf": OLD, "datatype/bottom": "needs MPICH's configure",
             "init/baseenvf": VERSION, "init/baseenvf90": VERSION, "rma/aintf": "declares MPI_AINT_ADD a second time",
-            "pt2pt/greqf": STATE, "pt2pt/greqf90": STATE,
+            "pt2pt/greqf": STATE, "pt2pt/greqf90": STATE, "pt2pt/greqf08": STATE,
+            "datatype/allctypesf08": OLD, "rma/c2f2cwinf08": F2C, "attr/attrlangf08": F2C, "attr/fandcattrf08": F2C,
             "rma/c2f2cwinf": F2C, "rma/c2f2cwinf90": F2C, "attr/attrlangf90": F2C, "attr/fandcattrf90": F2C,
             **{f"coll/{name}f90": SCALARS for name in ("alltoallv", "nonblocking_inp", "split_type", "vw_inplace")}}
-USUAL = ("pt2pt/statusesf", "pt2pt/mprobef", "coll/inplacef", "coll/alltoallwf", "attr/commattr2f", "topo/cartcrf", "rma/winaccf")
+LEAST = {"f77": 60, "f90": 60, "f08": 90}  # programs that the source has
+USUAL = ("pt2pt/statusesf", "pt2pt/mprobef", "coll/inplacef", "coll/alltoallwf", "attr/commattr2f", "topo/cartcrf", "rma/winaccf",
+         "subarray/test5", "subarray/test13", "subarray/test15")
 
 
 def source_folder():
@@ -72,15 +75,15 @@ def test_of(build, root, language, copy, name, ranks):
 def suite(language, whole):
     def test(build):
         root = source_folder()
-        chosen = [row for row in listed(root, language) if whole or re.sub(r"f90$", "f", row[0]) in USUAL]
+        chosen = [row for row in listed(root, language) if whole or re.sub(r"f(90|08)$", "f", row[0]) in USUAL]
         with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
             copy = pathlib.Path(folder) / language
             prepared(root, language, copy)
             results = list(pool.map(lambda row: test_of(build, root, language, copy, *row), chosen))
         print(f"MPICH's {language}: {len(results)} programs")
-        few = [] if len(results) >= (60 if whole else len(USUAL)) else [f"only {len(results)} tests were found in {root}"]
+        few = [] if len(results) >= (LEAST[language] if whole else 7) else [f"only {len(results)} tests were found in {root}"]
         return few + [line for lines in results for line in lines]
     return Case(f"fortran suite {language} {'whole' if whole else 'part'}", test, long=whole)
 
 
-CASES = [suite(language, whole) for language in ("f77", "f90") for whole in (False, True)]
+CASES = [suite(language, whole) for language in LEAST for whole in (False, True)]
