@@ -62,7 +62,9 @@ static vbn_status_t configure(vbn_config_t *config)
         status = vbn_config_prefer(config, "tl.enable", "self,shm,tcp");
     if (status == VBN_OK && rt.size > 64)
         status = vbn_config_prefer(config, "tl.tcp.max_unauthenticated", "1024");
-    return status;
+    if (status == VBN_OK) /* pieces of large messages, which a processor copies at its full speed */
+        status = vbn_config_prefer(config, "tl.shm.chunk_bytes", "32K");
+    return status == VBN_OK ? vbn_config_prefer(config, "tl.shm.chunks", "5") : status;
 }
 
 /* Lines of the core, with the rank they come from. When all leave, peers go one by one: that is no news. */

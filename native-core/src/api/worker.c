@@ -15,6 +15,7 @@ static vbn_status_t open_engines(vbn_worker_t *worker)
                             .counters = worker->counters,
                             .memory = context->memory,
                             .host = &context->host,
+                            .measures = config->settings.proto_cost_file[0] == '\0',
                             .short_max = FAST_DATA_MAX};
     link_params_t link = {.settings = &config->settings,
                           .log = &config->log,

@@ -2,6 +2,7 @@
  * am.c - active messages: sending them whole or announcing them, and handing them to handlers. */
 #include "proto/am.h"
 #include "proto/backlog.h"
+#include "proto/head.h"
 #include "proto/traffic.h"
 #include "proto/ways/way.h"
 
@@ -125,7 +126,7 @@ vbn_status_t am_announce(vbn_peer_t *peer, const proto_header_t *message, const 
     for (unsigned way = WAY_NONE + 1; header.stages == 0 && op->stream.way == WAY_NONE && way < WAYS; way++)
         if (engine->ways[way].offer != NULL && engine->ways[way].offer(op, &header))
             op->stream.way = (uint8_t)way;
-    status = proto_send_header(peer, &header);
+    status = head_announce(op, &header);
     if (status < 0) {
         op_detach(op);
         return status;

@@ -41,10 +41,15 @@ bool am_may_announce(proto_engine_t *engine, vbn_peer_t *peer, const proto_heade
 /* ---- pull.c: announced messages */
 /* Gets the data of an announced message, one way or the other. The op is set up, but for its state. */
 vbn_status_t pull_start(proto_op_t *op, const proto_place_t *place, unsigned stages);
+/* Which of the ways that need no mapping the pull takes: as the pair has measured, else as the costs say. */
+pick_way_t pull_pick(proto_op_t *op, bool may_read);
+/* It did not go as that said. */
+void pull_strayed(proto_op_t *op);
 /* Rows of kinds.c. */
 bool large_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *header);
 void large_on_end(proto_op_t *op);
 bool pull_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *header);
 void pull_on_data(proto_op_t *op, vbn_status_t status);
+void pull_on_end(proto_op_t *op);
 
 #endif

@@ -59,6 +59,7 @@ static void (*const RX[PROTO_TYPE_END])(proto_engine_t *engine, vbn_peer_t *peer
     [PROTO_TAG_WITHDRAW] = tag_rx_withdrawn,
     [PROTO_TAG_CREDIT_BACK] = tag_rx_credit,
     [PROTO_PULL] = packets_rx_pull,
+    [PROTO_PULL_REST] = packets_rx_pull,
     [PROTO_PULL_AT] = process_copy_rx_pull,
     [PROTO_HELPED] = process_copy_rx_helped,
     [PROTO_PULL_PUT] = mapped_write_rx_pull,
@@ -76,7 +77,7 @@ static void (*const RX[PROTO_TYPE_END])(proto_engine_t *engine, vbn_peer_t *peer
     [PROTO_LANE_END] = device_rx_lane_end,
 };
 
-_Static_assert(PROTO_TYPE_END == 28, "each type has a row in RX");
+_Static_assert(PROTO_TYPE_END == 29, "each type has a row in RX");
 
 static COLD void rx_any(proto_engine_t *engine, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes,
                         const void *payload, uint32_t payload_bytes)
@@ -213,6 +214,9 @@ static void engine_peer_down(void *arg, vbn_peer_t *peer, vbn_status_t status)
         stream_settle(&get->stream);
     }
     end_ops(p, status);
+    if (p->pick != NULL)
+        mpool_put(&proto_engine_of(peer)->picks, p->pick);
+    p->pick = NULL;
 }
 
 static void open_pools(proto_engine_t *engine, uint64_t whole_most)
@@ -220,6 +224,7 @@ static void open_pools(proto_engine_t *engine, uint64_t whole_most)
     mpool_init(&engine->segments, sizeof(proto_segment_t), 64, 0);
     mpool_init(&engine->get_streams, sizeof(proto_get_stream_t), 64, 0);
     mpool_init(&engine->devices, sizeof(proto_device_t), 64, 0);
+    mpool_init(&engine->picks, sizeof(pick_t), 8, 0);
     mpool_init(&engine->remotes, sizeof(vbn_am_remote_t), 64, 0);
     const mpool_source_t slabs = mem_slab_source(engine->memory);
     mpool_init_from(&engine->gathered, sizeof(proto_gathered_t) + whole_most, 4, 0, &slabs);
@@ -253,6 +258,7 @@ vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **en
     engine->memory = params->memory;
     mem_reach_open(&engine->reach, params->memory);
     engine->host = params->host != NULL ? *params->host : MODEL_HOST_DEFAULT;
+    engine->measures = params->measures;
     engine->am_small_max = params->settings->proto_am_small_max;
     uint64_t whole_most = engine->am_small_max == 0 ? COST_WHOLE_MOST : engine->am_small_max;
     engine->short_max = whole_most < params->short_max ? whole_most : params->short_max;
@@ -305,6 +311,7 @@ void proto_engine_close(proto_engine_t *engine)
     mpool_free(&engine->segments);
     mpool_free(&engine->get_streams);
     mpool_free(&engine->devices);
+    mpool_free(&engine->picks);
     mpool_free(&engine->remotes);
     mpool_free(&engine->gathered);
     mpool_free(&engine->flush_parts);

@@ -43,14 +43,16 @@ static void add_packets(text_t *text, const proto_engine_t *engine, const tl_cap
 /* What an announced message of one piece at both sides may do instead. */
 static void add_direct(text_t *text, const vbn_peer_t *peer, const cost_limit_t *limits, uint64_t size)
 {
+    const bool measures = proto_engine_of(peer)->measures;
     tl_direct_t direct;
-    if (size < limits->direct_from || !link_direct(peer, &direct))
+    if (size < (measures ? PICK_LEAST : limits->direct_from) || !link_direct(peer, &direct))
         return;
     if (direct.copies)
         add(text,
-            "in one copy from memory of vbn_mem_alloc, which it maps, or from the sender's process (tl.shm.copy)%s, "
+            "in one copy from memory of vbn_mem_alloc, which it maps, or from the sender's process (tl.shm.copy)%s%s, "
             "else ",
-            size >= limits->help_from ? ", the sender copying a part" : "");
+            size >= (measures ? COST_HELP_LEAST : limits->help_from) ? ", the sender copying a part" : "",
+            measures ? ", where the pair has measured that this is faster than packets" : "");
     else
         add(text, "in one copy from memory of vbn_mem_alloc, which it maps, else (this kernel or tl.shm.copy forbids "
                   "direct copies between both processes) ");

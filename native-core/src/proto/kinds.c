@@ -11,7 +11,7 @@ const proto_kind_t PROTO_KINDS[OP_KINDS] = {
     /* a rendezvous message, at its sender */
     [OP_LARGE] = {.on_status = large_on_status, .on_end = large_on_end, .sends = true},
     /* the same at its receiver, and a tagged receive that has got one */
-    [OP_PULL] = {.on_status = pull_on_status, .on_data = pull_on_data, .quiet = true},
+    [OP_PULL] = {.on_status = pull_on_status, .on_data = pull_on_data, .on_end = pull_on_end, .quiet = true},
     [OP_GET] = {.start = get_start,
                 .copy = rma_copy,
                 .on_status = get_on_status,

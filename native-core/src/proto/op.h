@@ -119,16 +119,20 @@ typedef struct proto_direct {
         mem_import_t *import; /* OP_PULL, or put: held, or NULL */
         vbn_mem_t *held;      /* OP_LARGE else: what the announcement offers to map, or NULL */
     };
-    uint32_t tag;    /* of the claim */
-    uint32_t chunks; /* OP_PULL: next one when copying alone; OP_LARGE: written for the receiver */
-    uint8_t slot;    /* 1 + index of the claim, 0 = copying alone */
-    uint8_t turn;    /* chunks copied, see copying_again */
-    bool offered;    /* OP_LARGE */
-    bool secret;     /* OP_LARGE: the memory of the data is not offered (VBN_SEND_PRIVATE) */
-    bool heard;      /* OP_PULL: HELPED came */
-    bool unhelped;   /* it said that the helper could not write */
-    bool failed;     /* OP_PULL: we cannot read; the data is to come by packets */
-    bool put;        /* OP_PULL: the sender may put the data to its place and say so; OP_LARGE: does so */
+    union {
+        uint32_t tag;  /* of the claim */
+        uint32_t head; /* OP_LARGE that nobody has pulled: bytes that went along with the announcement */
+    };
+    uint32_t chunks;   /* OP_PULL: next one when copying alone; OP_LARGE: written for the receiver */
+    uint8_t slot;      /* 1 + index of the claim, 0 = copying alone */
+    uint8_t turn;      /* chunks copied, see copying_again */
+    bool offered : 1;  /* OP_LARGE */
+    bool secret : 1;   /* OP_LARGE: the memory of the data is not offered (VBN_SEND_PRIVATE) */
+    bool heard : 1;    /* OP_PULL: HELPED came */
+    bool unhelped : 1; /* it said that the helper could not write */
+    bool alone : 1;    /* OP_PULL: no help is asked for */
+    bool failed : 1;   /* OP_PULL: we cannot read; the data is to come by packets */
+    bool put : 1;      /* OP_PULL: the sender may put the data to its place and say so; OP_LARGE: does so */
 } proto_direct_t;
 
 /* The core's part of a vbn_op_t; lives in its priv[]. */
@@ -141,7 +145,7 @@ typedef struct __attribute__((may_alias)) proto_op {
     uint8_t state;
     uint8_t
         code; /* OP_ATOMIC: of the packet; OP_PUT with a signal: vbn_atomic_kind_t; OP_GET: counted in peer->gets; OP_LARGE:
-                     PROTO_RTS or PROTO_TAG_RTS */
+                     PROTO_RTS or PROTO_TAG_RTS; OP_PULL: 1 + pick_way_t, 0: not measured */
     bool unsent; /* counted in peer->unsent */
     uint64_t result_length;
     proto_stream_t stream;
@@ -272,6 +276,8 @@ static inline void stream_init(proto_stream_t *stream, proto_engine_t *engine, v
 }
 /* Sends what may be sent now. May free a GET stream or complete an op: do not touch it afterwards. */
 void stream_pump(proto_stream_t *stream);
+/* Most data of a segment of this transfer. */
+uint64_t stream_segment_most(const proto_stream_t *s);
 /* Ends what has nothing in flight and is finished. As stream_pump. */
 void stream_settle(proto_stream_t *stream);
 

@@ -33,6 +33,7 @@ typedef struct proto_params {
     counters_t *counters;
     mem_registry_t *memory;
     const model_host_t *host; /* copied; NULL: built-in costs */
+    bool measures;            /* pairs of a host measure which way is faster; false: all follows from the costs */
     uint64_t short_max;       /* data that the fast lane takes; 0: there is none */
 } proto_params_t;
 

@@ -11,6 +11,7 @@
 #include "base/mpool.h"
 #include "mem/reach.h"
 #include "proto/keep.h"
+#include "proto/pick.h"
 #include "proto/proto.h"
 #include "proto/proto_wire.h"
 #include "proto/stage.h"
@@ -46,6 +47,9 @@ typedef struct proto_peer {
     uint32_t stream_count;
     uint32_t gets;         /* of ours that the owner is answering, by packets */
     uint32_t claim_tag;    /* of the last transfer that both sides copied */
+    pick_t *pick;          /* how its large messages are pulled, measured; NULL: none came yet (pull.c) */
+    uint8_t head_pause;    /* announcements without a head (head.h) after the last one that was of no use, */
+    uint8_t head_wait;     /* and those that are still to come */
     bool no_direct;        /* a way without packets failed once: packets */
     uint32_t unsent;       /* puts and atomics not wholly handed to the link; all of one epoch */
     uint32_t unsent_epoch; /* that epoch */
@@ -103,6 +107,7 @@ struct proto_engine {
     mem_registry_t *memory;
     mem_reach_t reach;
     model_host_t host;
+    bool measures;         /* pairs measure their ways, the model only says what is possible (pick.h) */
     uint64_t am_small_max; /* the setting; 0: the cost model chooses */
     cost_limit_t limits[COST_LIMITS];
     uint64_t short_max; /* data that the fast lane takes */
@@ -115,6 +120,7 @@ struct proto_engine {
     mpool_t segments;
     mpool_t get_streams;
     mpool_t devices; /* proto_device_t */
+    mpool_t picks;   /* pick_t */
     mpool_t remotes;
     mpool_t gathered; /* small messages of many pieces, copied together */
     mpool_t flush_parts;

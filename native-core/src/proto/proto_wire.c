@@ -25,6 +25,7 @@ static const layout_t LAYOUTS[PROTO_TYPE_END] = {
     [PROTO_AM] = {0, {0}},
     [PROTO_RTS] = {2, {AT(op), AT(length)}},
     [PROTO_PULL] = {2, {AT(op), AT(target)}},
+    [PROTO_PULL_REST] = {3, {AT(op), AT(target), AT(offset)}},
     [PROTO_DATA] = {2, {AT(op), AT(offset)}},
     [PROTO_STATUS] = {2, {AT(op), AT(length)}},
     [PROTO_GET] = {4, {AT(op), AT(key), AT(offset), AT(length)}},
@@ -168,6 +169,8 @@ static vbn_status_t check_direct(const proto_header_t *h)
         return h->place.key == 0 ? bad("place without a key") : check_place(h);
     if (h->type == PROTO_HELPED && h->code >= (unsigned)-VBN_STATUS_LAST)
         return bad("status code");
+    if (h->type == PROTO_PULL_REST && h->offset == 0)
+        return bad("offset");
     if ((h->type == PROTO_TAG_SYNC || h->type == PROTO_TAG_WITHDRAW) && h->op == 0)
         return bad("operation");
     return VBN_OK;
@@ -189,6 +192,12 @@ static vbn_status_t check_put(const proto_header_t *h, uint32_t payload_bytes)
     if (h->type == PROTO_PUT_SIGNAL && h->code != VBN_ATOMIC_ADD && h->code != VBN_ATOMIC_SWAP)
         return bad("signal operation");
     return VBN_OK;
+}
+
+/* TAG_RTS and TAG_RTS_AT, with the first bytes of the data. */
+static bool is_head(const proto_header_t *h, uint32_t payload_bytes)
+{
+    return (h->type == PROTO_TAG_RTS || h->type == PROTO_TAG_RTS_AT) && h->stages == 0 && payload_bytes < h->length;
 }
 
 static vbn_status_t check_meaning(const proto_header_t *h, uint32_t payload_bytes)
@@ -221,7 +230,8 @@ static vbn_status_t check_meaning(const proto_header_t *h, uint32_t payload_byte
         return VBN_ERR_PROTOCOL;
     bool carries_data = h->type == PROTO_AM || h->type == PROTO_DATA || h->type == PROTO_PUT_SIGNAL ||
                         h->type == PROTO_TAG || h->type == PROTO_TAG_SYNC || h->type == PROTO_PUT_BLOCKS ||
-                        h->type == PROTO_DATA_STAGED || (h->type == PROTO_PUT && !is_probe(h));
+                        h->type == PROTO_DATA_STAGED || (h->type == PROTO_PUT && !is_probe(h)) ||
+                        is_head(h, payload_bytes);
     if (!carries_data && payload_bytes != 0)
         return bad("payload where none belongs");
     return VBN_OK;

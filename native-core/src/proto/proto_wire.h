@@ -14,6 +14,7 @@
  *   AM       user header; payload = the data                                 whole message
  *   RTS      op, length, user header                                         message announced; op = sender's handle
  *   PULL     op, target                                                      stream op's data to the receiver's target
+ *   PULL_REST  op, target, offset                                            as PULL, without the first `offset` bytes
  *   DATA     op, offset; payload                                             one segment for the receiver's op
  *   STATUS   op, length                                                      answer to the receiver's op
  *   GET      op, key, offset, length                                         stream this range to the requester's op
@@ -21,7 +22,7 @@
  *   ATOMIC   op, key, offset, operand, compare                               update one word; STATUS.length = old value
  *   PUT_SIGNAL  as PUT, then signal_key, signal_offset, signal_value         last segment of a put, then update a word
  *   TAG      tag; payload = the data                                         whole tagged message
- *   TAG_RTS  op, length, tag                                                 tagged message announced; op = sender's handle
+ *   TAG_RTS  op, length, tag; payload = the first bytes of the data or none  tagged message announced; op = sender's handle
  *   TAG_CREDIT_BACK  length                                                  this much more of TAG may be sent
  *   PUT_BLOCKS, GET_BLOCKS  as PUT, GET, then block, stride                  blocks at this distance from each other
  *   DATA_STAGED  op, offset, length, check; payload = the chunk's form       segment of `length` plain bytes; check: their
@@ -85,6 +86,7 @@ typedef enum proto_type {
     PROTO_TAG_RTS_DEVICE,
     PROTO_TAG_SYNC,
     PROTO_TAG_WITHDRAW,
+    PROTO_PULL_REST,
     PROTO_TYPE_END
 } proto_type_t;
 
@@ -118,6 +120,8 @@ typedef struct proto_place {
     uint64_t memory;
     uint64_t memory_bytes;
     uint64_t devices[LINK_DEVICES]; /* [TAG_]RTS_DEVICE: key and connection of each; address is theirs, the rest is 0 */
+    const void *head;               /* the first bytes of the data, which came along: not part of the wire's place */
+    uint32_t head_bytes;
 } proto_place_t;
 #define PROTO_DEVICE(connection, key) ((uint64_t)(key) << 32 | (connection))
 

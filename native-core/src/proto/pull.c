@@ -2,7 +2,10 @@
  * pull.c - announced messages: the receiver takes or drops them, and what their operations do with answers. How their data
  * moves is a matter of the ways. */
 #include "proto/am.h"
+#include "proto/head.h"
 #include "proto/ways/way.h"
+
+#include <string.h>
 
 static void remote_free(vbn_am_remote_t *remote)
 {
@@ -12,6 +15,55 @@ static void remote_free(vbn_am_remote_t *remote)
     mpool_put(&remote->engine->remotes, remote);
 }
 
+static pick_way_t by_costs(const proto_op_t *op, bool may_read)
+{
+    const proto_stream_t *s = &op->stream;
+    const cost_limit_t *limits = cost_limits(s->engine, s->peer);
+    if (!may_read || s->length < limits->direct_from)
+        return PICK_PACKETS;
+    return s->length < limits->help_from ? PICK_READ : PICK_BOTH;
+}
+
+/* NULL: this engine or this pair does not measure. */
+static pick_t *pick_of(const proto_op_t *op)
+{
+    proto_engine_t *engine = op->stream.engine;
+    proto_peer_t *p = proto_peer_of(op->stream.peer);
+    if (p->pick == NULL && engine->measures && (p->pick = mpool_get(&engine->picks)) != NULL)
+        memset(p->pick, 0, sizeof(*p->pick));
+    return p->pick;
+}
+
+pick_way_t pull_pick(proto_op_t *op, bool may_read)
+{
+    const uint64_t bytes = op->stream.length;
+    pick_t *pick = may_read && bytes >= PICK_LEAST ? pick_of(op) : NULL;
+    if (pick == NULL)
+        return by_costs(op, may_read);
+    const unsigned ways = bytes < COST_HELP_LEAST ? PICK_READ + 1u : PICK_WAYS;
+    const pick_way_t way = pick_begin(pick, bytes, ways, os_now_ns());
+    op->code = (uint8_t)(1 + way);
+    return way;
+}
+
+static void end_pick(proto_op_t *op, bool as_said)
+{
+    pick_t *pick = op->stream.peer != NULL ? proto_peer_of(op->stream.peer)->pick : NULL;
+    if (op->code != 0 && pick != NULL)
+        pick_end(pick, op->stream.length, as_said, os_now_ns());
+    op->code = 0;
+}
+
+void pull_strayed(proto_op_t *op)
+{
+    end_pick(op, false);
+}
+
+void pull_on_end(proto_op_t *op)
+{
+    end_pick(op, true);
+}
+
 vbn_status_t pull_start(proto_op_t *op, const proto_place_t *place, unsigned stages)
 {
     const proto_way_t *ways = op->stream.engine->ways;
@@ -19,6 +71,7 @@ vbn_status_t pull_start(proto_op_t *op, const proto_place_t *place, unsigned sta
     vbn_status_t status = VBN_ERR_UNSUPPORTED;
     op->direct = (proto_direct_t){0}; /* a tagged receive kept other things there */
     op->stream.stages = (uint8_t)stages;
+    op->code = 0;
     for (; status == VBN_ERR_UNSUPPORTED && way < WAYS; way++)
         status = ways[way].begin(op, place);
     return status;
@@ -75,6 +128,8 @@ bool large_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *
     bool all = header->length == s->length && (op->state == OP_RUNNING || op->direct.offered);
     if (header->last != 1 || !ends || (header->length != 0 && !all))
         return false;
+    if (op->state == OP_WAITING)
+        head_note(op, false);
     op_finish(op, status, header->length);
     return true;
 }

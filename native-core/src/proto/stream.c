@@ -5,6 +5,8 @@
 
 #include "proto/op.h"
 
+#define SEGMENTS_WANTED 4u
+#define SEGMENT_LEAST (UINT64_C(16) << 10)
 #define GET_COPIED_MOST 4096u /* answers up to here are copied at once: less than a lease costs, which takes a lock */
 
 static bool more_to_send(const proto_stream_t *s)
@@ -93,13 +95,22 @@ static vbn_status_t cut_bounced(proto_stream_t *s, proto_segment_t *segment, uin
     return VBN_OK;
 }
 
+/* Most data of a segment. Over shared memory both sides copy at the same time, one the segment behind the other's, so a
+ * transfer has several. Below SEGMENT_LEAST the beginning of a copy counts. */
+uint64_t stream_segment_most(const proto_stream_t *s)
+{
+    const tl_caps_t *caps = link_caps(s->peer);
+    uint64_t most = caps->packet_max - LINK_HEADER_BYTES - PROTO_HEADER_MAX, part = s->length / SEGMENTS_WANTED;
+    if (caps->stream_chunk < most)
+        most = caps->stream_chunk;
+    part = part < SEGMENT_LEAST ? SEGMENT_LEAST : part & ~UINT64_C(4095);
+    return (caps->flags & TL_CAP_MAP) != 0 && s->stages == 0 && part < most ? part : most;
+}
+
 /* Fills the segment with the next bytes; returns how many, or the error of a key that became invalid. */
 static vbn_status_t cut_segment(proto_stream_t *s, proto_segment_t *segment, uint64_t *bytes_p)
 {
-    const tl_caps_t *caps = link_caps(s->peer);
-    uint64_t limit = caps->packet_max - LINK_HEADER_BYTES - PROTO_HEADER_MAX;
-    if (caps->stream_chunk < limit)
-        limit = caps->stream_chunk;
+    uint64_t limit = stream_segment_most(s);
     if (s->length - s->moved < limit)
         limit = s->length - s->moved;
     if (s->kind == STREAM_PUT && s->status != VBN_OK)

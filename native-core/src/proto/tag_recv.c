@@ -227,6 +227,10 @@ void tag_rx_announced(proto_engine_t *engine, vbn_peer_t *peer, const proto_head
         counter_add(engine->counters, COUNTER_TAG_UNEXPECTED, 1);
         return;
     }
+    proto_place_t place = header->place;
+    place.head = header->payload; /* valid during this call */
+    place.head_bytes = header->payload_bytes;
+    memcpy(message->data, &place, sizeof(place));
     tag_unpost(&engine->tags, op);
     vbn_status_t status = deliver(op, message);
     if (status != VBN_INPROGRESS)

@@ -15,6 +15,7 @@
  * exported: a receive gives nobody rights that he did not have. The mapping is kept by keep.c. The sender's op is complete
  * when the last byte is copied; STATUS goes behind the copies, so whoever sees it sees them (the ring's release and
  * acquire). */
+#include "proto/head.h"
 #include "proto/ways/way.h"
 
 #define CHUNK (256u << 10) /* copied before other peers get their turn */
@@ -66,6 +67,7 @@ void mapped_write_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_
                                  .mem_bytes = place->memory_bytes,
                                  .length = place->memory_bytes,
                                  .access = VBN_ACCESS_READ | VBN_ACCESS_WRITE};
+    head_note(op, false);
     way_set(op, WAY_PACKETS); /* what the announcement offered is not used */
     op->stream.stages = 0;
     op->stream.target = header->target;

@@ -2,22 +2,61 @@
  * packets.c - announced messages by packets: the receiver sends PULL, the sender streams (stream.c); and DATA segments, of pulls
  * and gets alike. The way that is always possible, and that others fall back to. */
 #include "base/crc32c.h"
+#include "proto/am.h"
+#include "proto/head.h"
 #include "proto/ways/way.h"
+
+/* Copies a segment to its place, unless the transport has put it there (the sink's address). */
+static void put_in_place(proto_stream_t *s, const void *payload, uint32_t bytes)
+{
+    bool placed = payload == cursor_contiguous(&s->cursor, bytes);
+    cursor_scatter(&s->cursor, placed ? NULL : payload, bytes);
+}
+
+/* So many more plain bytes have arrived, or passed by; ends the operation with the last ones. */
+static void arrived(proto_op_t *op, uint64_t bytes)
+{
+    proto_stream_t *s = &op->stream;
+    s->moved += bytes;
+    counter_add(s->engine->counters, COUNTER_GET_STREAM_BYTES, bytes);
+    if (s->moved < s->length)
+        return;
+    op_kind(op)->on_data(op, (vbn_status_t)s->status);
+}
 
 vbn_status_t packets_begin(proto_op_t *op, const proto_place_t *place)
 {
-    proto_header_t header = {
-        .type = PROTO_PULL, .op = op->stream.target, .target = op->handle, .stages = op->stream.stages};
-    (void)place;
+    const uint32_t head = place != NULL ? place->head_bytes : 0;
+    proto_header_t header = {.type = head > 0 ? PROTO_PULL_REST : PROTO_PULL,
+                             .op = op->stream.target,
+                             .target = op->handle,
+                             .offset = head,
+                             .stages = op->stream.stages};
     way_set(op, WAY_PACKETS);
     op->state = OP_RUNNING;
-    return proto_send_header(op->stream.peer, &header);
+    vbn_status_t status = proto_send_header(op->stream.peer, &header);
+    if (status >= 0 && head > 0) { /* after the question: the sender goes on meanwhile */
+        put_in_place(&op->stream, place->head, head);
+        arrived(op, head);
+    }
+    return status;
 }
 
 vbn_status_t packets_instead(proto_op_t *op)
 {
     op->stream.moved = 0;
+    pull_strayed(op);
     return packets_begin(op, NULL);
+}
+
+/* The receiver has the first bytes already. False: it says so of bytes that it did not get. */
+static bool skip_head(proto_op_t *op, uint64_t bytes)
+{
+    if (bytes != op->direct.head || op->state != OP_WAITING)
+        return false;
+    cursor_scatter(&op->stream.cursor, NULL, bytes);
+    op->stream.moved = bytes;
+    return true;
 }
 
 void packets_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
@@ -32,6 +71,11 @@ void packets_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_heade
         proto_blame(engine, peer, "the peer asked for stages that were not offered");
         return;
     }
+    if (header->offset > 0 && !skip_head(op, header->offset)) {
+        proto_blame(engine, peer, "the peer sent a PULL_REST without the bytes that it leaves out");
+        return;
+    }
+    head_note(op, header->offset > 0);
     op->state = OP_RUNNING;
     op->stream.stages = (uint8_t)header->stages;
     op->stream.target = header->target;
@@ -75,24 +119,6 @@ void *packets_sink_early(proto_engine_t *engine, const vbn_peer_t *peer, const p
     return cursor_contiguous_at(&s->cursor, skip, bytes);
 }
 
-/* Copies a segment to its place, unless the transport has put it there (the sink's address). */
-static void place(proto_stream_t *s, const void *payload, uint32_t bytes)
-{
-    bool placed = payload == cursor_contiguous(&s->cursor, bytes);
-    cursor_scatter(&s->cursor, placed ? NULL : payload, bytes);
-}
-
-/* So many more plain bytes have arrived, or passed by; ends the operation with the last ones. */
-static void arrived(proto_op_t *op, uint64_t bytes)
-{
-    proto_stream_t *s = &op->stream;
-    s->moved += bytes;
-    counter_add(s->engine->counters, COUNTER_GET_STREAM_BYTES, bytes);
-    if (s->moved < s->length)
-        return;
-    op_kind(op)->on_data(op, (vbn_status_t)s->status);
-}
-
 void packets_rx_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
 {
     proto_op_t *op = receiver_of(engine, peer, header, header->payload_bytes);
@@ -101,7 +127,7 @@ void packets_rx_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_heade
         return;
     }
     proto_stream_t *s = &op->stream;
-    place(s, header->payload, header->payload_bytes);
+    put_in_place(s, header->payload, header->payload_bytes);
     arrived(op, header->payload_bytes);
 }
 
@@ -143,7 +169,7 @@ void packets_rx_staged(proto_engine_t *engine, vbn_peer_t *peer, const proto_hea
     } else {
         good = (s->stages & STAGE_CHECKSUM) == 0 || crc32c(0, header->payload, header->payload_bytes) == header->check;
         if (good)
-            place(s, header->payload, header->payload_bytes);
+            put_in_place(s, header->payload, header->payload_bytes);
     }
     if (!good && s->status == VBN_OK) {
         s->status = VBN_ERR_CORRUPT;

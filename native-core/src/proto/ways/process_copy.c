@@ -4,7 +4,7 @@
  *
  *   sender                                       receiver
  *   RTS_AT: my address, key of my memory  --->   maps the memory, or reads the sender's process, chunk by chunk
- *                                         <---   PULL_AT (cost_limit_t.help_from on): my address, claim
+ *                                         <---   PULL_AT (PICK_BOTH): my address, claim
  *   writes chunks from the end of the message
  *   into the receiver's process, as the claim    the claim (tl/claim.h) says where both meet
  *   allows, then HELPED                   --->   (only when the sender has taken a chunk)
@@ -19,6 +19,8 @@
  * D1 the sender's buffer is not given back before STATUS, the receiver's not while the helper, or who writes (mapped_write.c), has
  * a chunk (transports keep that up when the connection ends: tl_ops_t.direct). D2 the receiver completes only after
  * link_present: a process that has the number of a dead peer may have been read. */
+#include "proto/am.h"
+#include "proto/head.h"
 #include "proto/ways/way.h"
 #include "tl/claim.h"
 
@@ -54,7 +56,7 @@ bool process_copy_offer(proto_op_t *op, proto_header_t *header)
     const proto_stream_t *s = &op->stream;
     tl_direct_t direct;
     mem_key_info_t info;
-    bool pays = s->length >= cost_limits(s->engine, s->peer)->direct_from;
+    bool pays = s->length >= (s->engine->measures ? PICK_LEAST : cost_limits(s->engine, s->peer)->direct_from);
     const void *data = pays ? cursor_contiguous(&s->cursor, s->length) : NULL;
     if (data == NULL || !copying_reach(op, &direct))
         return false;
@@ -118,6 +120,7 @@ void process_copy_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_
         proto_blame(engine, peer, "the peer sent a PULL_AT without an RTS_AT, or for a message that is already pulled");
         return;
     }
+    head_note(op, false);
     op->state = OP_COPYING;
     op->stream.target = header->target;
     op->stream.key = header->place.address;
@@ -150,12 +153,23 @@ static bool choose_source(proto_op_t *op, const proto_place_t *place, const tl_d
     return s->key != 0 || s->key_offset != 0;
 }
 
+/* Whether the receiver copies, with help or alone; else the next way is tried. */
+static bool copies(proto_op_t *op)
+{
+    const proto_stream_t *s = &op->stream;
+    pick_way_t way = op->direct.import == NULL                                ? pull_pick(op, s->key != 0)
+                     : s->length < cost_limits(s->engine, s->peer)->help_from ? PICK_READ
+                                                                              : PICK_BOTH;
+    op->direct.alone = way != PICK_BOTH;
+    return way != PICK_PACKETS;
+}
+
 /* Without a free claim, or where help does not pay, the receiver copies alone. */
 static void ask_for_help(proto_op_t *op, const tl_direct_t *direct)
 {
     proto_stream_t *s = &op->stream;
     proto_header_t header = {.type = PROTO_PULL_AT, .op = s->target, .target = op->handle};
-    if (s->length < cost_limits(s->engine, s->peer)->help_from || !direct->copies ||
+    if (op->direct.alone || s->length < COST_HELP_LEAST || !direct->copies ||
         chunk_count(s->length) > CLAIM_CHUNKS_MAX || !copying_claim(op, direct, &header.claim))
         return;
     header.place.address = (uint64_t)(uintptr_t)cursor_contiguous(&s->cursor, s->length);
@@ -183,7 +197,7 @@ vbn_status_t process_copy_begin(proto_op_t *op, const proto_place_t *place)
     tl_direct_t direct;
     if ((place->address == 0 && place->key == 0) || place->devices[0] != 0 || proto_peer_of(s->peer)->no_direct ||
         cursor_contiguous(&s->cursor, s->length) == NULL || !copying_reach(op, &direct) ||
-        !choose_source(op, place, &direct))
+        !choose_source(op, place, &direct) || !copies(op))
         return VBN_ERR_UNSUPPORTED;
     way_set(op, WAY_PROCESS_COPY);
     op->state = OP_COPYING;
