@@ -112,7 +112,8 @@ final class CoreClient implements AutoCloseable {
         }
         Exchange exchange = new Exchange(nextId.getAndIncrement(), peer, into);
         pending.put(exchange.id(), exchange);
-        open.send(peer, message, Wire.header(reduce, exchange.id(), 0), new ByteBuffer[] {Wire.ranges(ranges)},
+        int flags = message == Wire.LOOKUP && !ranges.isEmpty() ? Wire.PLACES : 0;
+        open.send(peer, message, Wire.header(reduce, exchange.id(), flags), new ByteBuffer[] {Wire.ranges(ranges)},
             (error, length) -> {
                 if (error != null) {
                     exchange.fail(error);

@@ -75,7 +75,7 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
     private void lookup(Link link, VbnPeer peer, Map<TaskAttemptID, Wire.Size> left) throws IOException {
         List<Wire.Range> ranges = left.keySet().stream().map(map -> new Wire.Range(map.toString(), 0, 0)).toList();
         int next = 0;
-        List<Wire.Size> sizes = link.lookup(peer, reduce, ranges, share.limitNanos());
+        List<Wire.Size> sizes = link.lookup(peer, reduce, ranges, share.limitNanos()).sizes();
         for (Map.Entry<TaskAttemptID, Wire.Size> entry : left.entrySet()) {
             entry.setValue(sizes.get(next++));
         }

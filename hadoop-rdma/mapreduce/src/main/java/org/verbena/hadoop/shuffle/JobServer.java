@@ -38,6 +38,7 @@ final class JobServer implements AutoCloseable {
     private final String user;
     private final MapOutputBridge outputs;
     private final ServedBytes served;
+    private final SharedFolders shared;
     private final VbnContext context;
     private final VbnEngine engine;
     private final ServerMemory memory;
@@ -52,15 +53,16 @@ final class JobServer implements AutoCloseable {
      *
      * @param key the job's key for the core
      * @param local where to listen
-     * @param folders the node's local folders
+     * @param node the NodeManager's settings, with its local folders
      * @throws VbnException when the core does not start
      */
     JobServer(String job, String user, byte[] key, InetAddress local, ShuffleConf conf, MapOutputBridge outputs,
-            List<String> folders, ServedBytes served) throws VbnException {
+            NodeSite node, ServedBytes served) throws VbnException {
         this.job = job;
         this.user = user;
         this.outputs = outputs;
         this.served = served;
+        shared = node.shared();
         VbnConfig config = new VbnConfig().jobKey(key).log(CORE_LOG);
         config.set("tl.tcp.interface", local.getHostAddress()).set("security.same_user", "false");
         conf.coreSettings().forEach(config::set);
@@ -75,7 +77,7 @@ final class JobServer implements AutoCloseable {
         BiConsumer<Runnable, Throwable> onError =
             (task, error) -> LOG.warn("a shuffle request of {} failed: {}", job, error.toString());
         stage = new Stage<>("verbena-shuffle-find", 2 * MAX_REQUESTS, Runnable::run, onError);
-        readers = new Readers(folders, 2 * MAX_REQUESTS, onError);
+        readers = new Readers(node.folders(), 2 * MAX_REQUESTS, onError);
         engine.onMessage(Wire.LOOKUP, message -> receive(message, this::lookup));
         engine.onMessage(Wire.LOAD, message -> receive(message, this::load));
     }
@@ -203,6 +205,10 @@ final class JobServer implements AutoCloseable {
         if (id == null || !id.toString().equals(attempt) || !id.getJobID().toString().equals(job)) {
             throw new IOException("not a map attempt of " + job);
         }
+    }
+
+    SharedFolders shared() {
+        return shared;
     }
 
     Readers readers() {

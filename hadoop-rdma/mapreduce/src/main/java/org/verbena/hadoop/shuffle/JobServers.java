@@ -134,7 +134,7 @@ final class JobServers implements AutoCloseable {
         failure.check();
         try {
             return new JobServer(job, user, JobKeys.derive(secret.getEncoded(), KEY_LABEL), shown, conf, outputs,
-                node.folders(), served.computeIfAbsent(job, name -> new ServedBytes()));
+                node, served.computeIfAbsent(job, name -> new ServedBytes()));
         } catch (IOException | GeneralSecurityException | RuntimeException | Error e) {
             throw failure.failed(e instanceof IOException known ? known : new IOException(e.toString(), e));
         }

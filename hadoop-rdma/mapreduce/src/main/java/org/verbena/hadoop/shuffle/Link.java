@@ -8,6 +8,7 @@ import java.net.HttpURLConnection;
 import java.net.URL;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import javax.crypto.SecretKey;
@@ -174,18 +175,29 @@ final class Link {
     }
 
     /**
-     * Asks for the lengths of segments.
+     * What a node says of segments.
+     *
+     * @param places null for each one that lies in no shared folder
+     */
+    record Found(List<Wire.Size> sizes, List<Wire.Place> places) {
+    }
+
+    /**
+     * Asks for the lengths and places of segments.
      *
      * @param limitNanos how long to wait for the answer
      */
-    List<Wire.Size> lookup(VbnPeer to, int reduce, List<Wire.Range> ranges, long limitNanos) throws IOException {
+    Found lookup(VbnPeer to, int reduce, List<Wire.Range> ranges, long limitNanos) throws IOException {
         Exchange exchange = client.send(to, Wire.LOOKUP, reduce, ranges, null);
         try {
             ByteBuffer answer = exchange.awaitAnswer(limitNanos);
             if (answer == null) {
                 throw new IOException("no answer within " + TimeUnit.NANOSECONDS.toSeconds(limitNanos) + " s");
             }
-            return Wire.sizes(answer, ranges.size());
+            int lengths = Math.min(answer.remaining(), Wire.SIZE_BYTES * ranges.size());
+            ByteBuffer rest = answer.slice(lengths, answer.remaining() - lengths);
+            return new Found(Wire.sizes(answer.slice(0, lengths), ranges.size()), rest.hasRemaining()
+                ? WirePlaces.read(rest, ranges.size()) : Collections.nCopies(ranges.size(), null));
         } finally {
             client.end(exchange);
         }

@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.mapred.MapOutputBridge;
 import org.verbena.core.VbnEngine;
@@ -25,6 +26,7 @@ final class Lookup {
     private final List<Wire.Range> ranges;
     /** Each member is written by one folder's thread; the counter hands them over. */
     private final Wire.Size[] sizes;
+    private final Wire.Place[] places;
     private final AtomicInteger folders = new AtomicInteger(1);
 
     Lookup(JobServer server, VbnEngine engine, VbnPeer peer, Wire.Header header, List<Wire.Range> ranges) {
@@ -34,6 +36,7 @@ final class Lookup {
         this.header = header;
         this.ranges = ranges;
         sizes = new Wire.Size[ranges.size()];
+        places = new Wire.Place[sizes.length];
         Arrays.fill(sizes, MISSING);
     }
 
@@ -59,6 +62,7 @@ final class Lookup {
             try {
                 MapOutputBridge.Segment segment = server.find(attempt, header.number());
                 sizes[i] = new Wire.Size(segment.partLength(), segment.rawLength());
+                places[i] = server.shared().place(segment.file(), segment.offset());
             } catch (IOException | RuntimeException e) {
                 missing(attempt, e);
             }
@@ -72,8 +76,10 @@ final class Lookup {
 
     private void done() {
         if (folders.decrementAndGet() == 0) {
-            engine.send(peer, Wire.SIZES, Wire.header(sizes.length, header.request(), 0),
-                new ByteBuffer[] {Wire.sizes(Arrays.asList(sizes))}, null);
+            boolean told = header.offset() == Wire.PLACES && Arrays.stream(places).anyMatch(Objects::nonNull);
+            ByteBuffer lengths = Wire.sizes(Arrays.asList(sizes));
+            engine.send(peer, Wire.SIZES, Wire.header(sizes.length, header.request(), 0), !told ? new ByteBuffer[] {lengths}
+                : new ByteBuffer[] {lengths, WirePlaces.write(server.shared().announced(), Arrays.asList(places))}, null);
             server.ended();
         }
     }

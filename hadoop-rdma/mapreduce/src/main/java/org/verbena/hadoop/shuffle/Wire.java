@@ -14,8 +14,10 @@ import org.verbena.core.VbnStatus;
 /**
  * Little endian. Every header is {version, 3 zero bytes, number int, request long, offset long}.
  *
- * <p>LOOKUP (number: the reducer) asks how long its segments of some map outputs are; its data is {0 long, 0 long, length
- * short, name} for each. SIZES answers with {part long, raw long} for each, part -1 for a map output that is not there.
+ * <p>LOOKUP (number: the reducer; offset: 1 if places are wanted, else 0) asks how long its segments of some map outputs are; its
+ * data is {0 long, 0 long, length short, name} for each. SIZES answers with {part long, raw long} for each, part -1 for a map
+ * output that is not there. If places are wanted and known there follow {folders short}, {mark of 16 bytes, length short, name}
+ * for each folder, and {folder short, offset long, length short, path} for each map output, folder -1 where it lies in none.
  * LOAD (number: the reducer) asks for bytes; its data is {first long, length long, length short, name} for each range.
  * DATA carries bytes of all ranges of a LOAD, one behind the other in the order of the request; offset: the first byte.
  * FAILED (number: the range) ends a LOAD that cannot be served, or a LOOKUP; its data is the cause in UTF-8.
@@ -31,6 +33,12 @@ final class Wire {
     static final int MAX_CAUSE_BYTES = 512;
     /** Most bytes of one DATA message. */
     static final int PIECE = 1 << 20;
+    /** Of a shared folder's mark. */
+    static final int MARK_BYTES = 16;
+    /** The offset of a LOOKUP that wants places. */
+    static final int PLACES = 1;
+    /** Of a segment's lengths. */
+    static final int SIZE_BYTES = 16;
     private static final byte VERSION = 1;
     private static final int HEADER = 24;
     private static final int MAX_NAME = 256;
@@ -48,6 +56,24 @@ final class Wire {
 
     /** The lengths of a segment; part is -1 when it is not there. */
     record Size(long part, long raw) {
+    }
+
+    /**
+     * A folder that a reducer may see as well.
+     *
+     * @param mark in hexadecimal digits
+     * @param name relative to the root of the shared file system
+     */
+    record Folder(String mark, String name) {
+    }
+
+    /**
+     * Where a segment lies.
+     *
+     * @param path of the map output, relative to the folder
+     * @param offset of the segment's first byte
+     */
+    record Place(Folder folder, String path, long offset) {
     }
 
     private static VbnException malformed(String what) {
@@ -104,7 +130,7 @@ final class Wire {
     }
 
     static ByteBuffer sizes(List<Size> sizes) {
-        ByteBuffer out = ByteBuffer.allocateDirect(16 * sizes.size()).order(ByteOrder.LITTLE_ENDIAN);
+        ByteBuffer out = ByteBuffer.allocateDirect(SIZE_BYTES * sizes.size()).order(ByteOrder.LITTLE_ENDIAN);
         sizes.forEach(size -> out.putLong(size.part()).putLong(size.raw()));
         return out.flip();
     }
@@ -112,7 +138,7 @@ final class Wire {
     /** @param count how many there have to be */
     static List<Size> sizes(ByteBuffer data, int count) throws VbnException {
         ByteBuffer in = data.slice().order(ByteOrder.LITTLE_ENDIAN);
-        if (in.remaining() != 16 * count) {
+        if (in.remaining() != SIZE_BYTES * count) {
             throw malformed(in.remaining() + " bytes with the lengths of " + count + " segments");
         }
         List<Size> sizes = new ArrayList<>();

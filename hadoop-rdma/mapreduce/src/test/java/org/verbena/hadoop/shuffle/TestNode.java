@@ -45,8 +45,12 @@ final class TestNode implements AutoCloseable {
 
     /** folders: the node's local folders; the outputs of map i lie in the one with number i modulo their count. */
     TestNode(List<File> folders, int maps, int reducers, int bytes) throws Exception {
+        this(folders, maps, reducers, bytes, new Configuration());
+    }
+
+    /** site: settings of the node. */
+    TestNode(List<File> folders, int maps, int reducers, int bytes, Configuration site) throws Exception {
         this.folders = folders;
-        Configuration site = new Configuration();
         site.setInt("mapreduce.shuffle.port", 0);
         site.set("yarn.nodemanager.local-dirs", String.join(",", folders.stream().map(File::getPath).toList()));
         for (int map = 0; map < maps; map++) {
@@ -102,17 +106,20 @@ final class TestNode implements AutoCloseable {
         index.writeToFile(new Path(file.getPath() + ".index"), conf);
     }
 
+    /** Of the node's shuffle service. */
+    URL url() throws IOException {
+        return new URL("http", InetAddress.getLoopbackAddress().getHostAddress(), port, "/mapOutput?job=" + JOB);
+    }
+
     /** A reducer's way to this node. */
     Link link(CoreClient client) throws IOException {
-        String host = InetAddress.getLoopbackAddress().getHostAddress();
-        return new Link("node", new URL("http", host, port, "/mapOutput?job=" + JOB), JOB, client, secret(),
-            TimeUnit.NANOSECONDS.toMillis(LIMIT));
+        return new Link("node", url(), JOB, client, secret(), TimeUnit.NANOSECONDS.toMillis(LIMIT));
     }
 
     /** Fetches whole segments of a reducer as its fetchers do. */
     static ByteBuffer fetch(CoreClient client, Link link, VbnPeer peer, int reducer, List<Integer> maps) throws IOException {
         List<Wire.Range> asked = maps.stream().map(map -> new Wire.Range(attempt(map), 0, 0)).toList();
-        List<Wire.Size> sizes = link.lookup(peer, reducer, asked, LIMIT);
+        List<Wire.Size> sizes = link.lookup(peer, reducer, asked, LIMIT).sizes();
         ByteBuffer room = ByteBuffer.allocateDirect(sizes.stream().mapToInt(size -> (int) size.part()).sum());
         List<Wire.Range> ranges = new ArrayList<>();
         for (int i = 0; i < maps.size(); i++) {

@@ -2,10 +2,12 @@
 package org.verbena.hadoop.shuffle;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
@@ -87,6 +89,39 @@ class WireTest {
             try {
                 for (Wire.Size size : Wire.sizes(mutated(good, random), 2)) {
                     assertTrue(size.part() >= -1 && size.raw() >= 0);
+                }
+            } catch (VbnException e) {
+                refused++;
+            }
+        }
+        assertTrue(refused > ROUNDS / 2, "most have another length: " + refused);
+    }
+
+    @Test
+    void places_come_back_as_they_were_sent_as_many_as_there_is_space_for() throws Exception {
+        Wire.Folder one = new Wire.Folder("00112233445566778899aabbccddeeff", "nodes/one");
+        Wire.Folder two = new Wire.Folder("ffeeddccbbaa99887766554433221100", "nodes/two");
+        List<Wire.Place> places = Arrays.asList(new Wire.Place(two, "a/file.out", 1L << 40), null, new Wire.Place(one, "b", 0));
+        assertEquals(places, WirePlaces.read(WirePlaces.write(List.of(one, two), places), 3));
+        String longest = "x".repeat(1000);
+        List<Wire.Place> many = IntStream.range(0, Wire.MAX_RANGES).mapToObj(i -> new Wire.Place(one, longest + i, i)).toList();
+        ByteBuffer written = WirePlaces.write(List.of(one), many);
+        assertTrue(written.remaining() + Wire.MAX_RANGES * Wire.SIZE_BYTES <= Wire.MAX_REQUEST_BYTES);
+        List<Wire.Place> found = WirePlaces.read(written, Wire.MAX_RANGES);
+        assertEquals(many.subList(0, 50), found.subList(0, 50));
+        assertNull(found.get(Wire.MAX_RANGES - 1));
+    }
+
+    @Test
+    void mutated_places_are_refused_or_within_bounds() {
+        Random random = new Random(4);
+        Wire.Folder one = new Wire.Folder("00112233445566778899aabbccddeeff", "nodes/one");
+        ByteBuffer good = WirePlaces.write(List.of(one), Arrays.asList(new Wire.Place(one, "a/b", 7), null));
+        int refused = 0;
+        for (int i = 0; i < ROUNDS; i++) {
+            try {
+                for (Wire.Place place : WirePlaces.read(mutated(good, random), 2)) {
+                    assertTrue(place == null || place.offset() >= 0);
                 }
             } catch (VbnException e) {
                 refused++;
