@@ -3,10 +3,13 @@
 package org.verbena.hadoop.shuffle;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.InterruptedIOException;
 import java.net.URL;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedByInterruptException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,6 +26,7 @@ import org.apache.hadoop.util.Time;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnPeer;
+import org.verbena.hadoop.shuffle.SourceChoice.Source;
 
 /**
  * What fails is told to the stock scheduler as the stock fetcher tells it: a map output that is damaged or not there is a
@@ -35,6 +39,8 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
 
     private final FetchShare<K, V> share;
     private final Rooms rooms = new Rooms();
+    /** Of the map outputs that are being fetched, as far as they lie in shared folders. */
+    private final Map<TaskAttemptID, Wire.Place> places = new HashMap<>();
 
     CoreFetcher(JobConf job, TaskAttemptID reduceId, ShuffleSchedulerImpl<K, V> scheduler, Reporter reporter,
             ShuffleClientMetrics metrics, ExceptionReporter errors, FetchShare<K, V> share) {
@@ -71,13 +77,15 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
         }
     }
 
-    /** Asks for the lengths of the segments. */
+    /** Asks for the lengths and places of the segments. */
     private void lookup(Link link, VbnPeer peer, Map<TaskAttemptID, Wire.Size> left) throws IOException {
         List<Wire.Range> ranges = left.keySet().stream().map(map -> new Wire.Range(map.toString(), 0, 0)).toList();
         int next = 0;
-        List<Wire.Size> sizes = link.lookup(peer, reduce, ranges, share.limitNanos()).sizes();
+        Link.Found found = link.lookup(peer, reduce, ranges, share.limitNanos());
+        places.clear();
         for (Map.Entry<TaskAttemptID, Wire.Size> entry : left.entrySet()) {
-            entry.setValue(sizes.get(next++));
+            places.put(entry.getKey(), found.places().get(next));
+            entry.setValue(found.sizes().get(next++));
         }
     }
 
@@ -140,24 +148,34 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
         }
         List<KeptOutput<K, V>> open = new ArrayList<>(batch);
         List<Wire.Range> ranges = batch.stream().map(o -> new Wire.Range(o.getMapId().toString(), 0, o.part())).toList();
+        boolean shared = choosesFiles(batch);
         Exchange exchange = null;
         try {
-            ByteBuffer landing = isCompressed() ? rooms.take(0, batch.stream().mapToInt(o -> (int) o.part()).sum()) : room;
+            int bytes = batch.stream().mapToInt(o -> (int) o.part()).sum();
+            ByteBuffer landing = isCompressed() ? rooms.take(0, bytes) : room;
             long started = Time.monotonicNow();
-            exchange = share.client().send(peer, Wire.LOAD, reduce, ranges, landing);
+            long began = System.nanoTime();
+            if (shared && !reads(batch, landing)) {
+                return true; // the core brings them
+            }
+            exchange = shared ? null : share.client().send(peer, Wire.LOAD, reduce, ranges, landing);
             for (int at = 0, recordsAt = 0; !open.isEmpty(); open.remove(0)) {
                 KeptOutput<K, V> output = open.get(0);
                 int part = (int) output.part();
-                if (!arrives(exchange, at + part, host, output)
-                        || !takes(host, output, landing.slice(at, part), room.slice(recordsAt, (int) output.reserved()))) {
+                if (!shared && !arrives(exchange, at + part, host, output)) {
                     return false;
+                }
+                Throwable wrong = takes(output, landing.slice(at, part), room.slice(recordsAt, (int) output.reserved()));
+                if (wrong != null) {
+                    return shared ? refuse(output, wrong) : failed(host, output.getMapId(), wrong);
                 }
                 at += part;
                 recordsAt += (int) output.reserved();
                 left.remove(output.getMapId());
                 metrics.inputBytes(part);
-                succeeded(host, link, output, part, started);
+                succeeded(host, shared ? null : link, output, part, started);
             }
+            share.choice().measured(shared ? Source.SHARED : Source.CORE, bytes, System.nanoTime() - began);
             return true;
         } finally {
             end(exchange);
@@ -166,6 +184,40 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
                 unused(exchange, room);
             }
         }
+    }
+
+    /** Whether these are to be read from the shared file system. */
+    private boolean choosesFiles(List<KeptOutput<K, V>> batch) {
+        for (KeptOutput<K, V> output : batch) {
+            if (!share.files().offers(places.get(output.getMapId()))) {
+                return false;
+            }
+        }
+        return share.choice().next() == Source.SHARED;
+    }
+
+    /** Reads a batch from the shared file system. False when that fails; the core then has to bring it. */
+    private boolean reads(List<KeptOutput<K, V>> batch, ByteBuffer landing) throws IOException {
+        int at = 0;
+        for (KeptOutput<K, V> output : batch) {
+            try {
+                share.files().read(places.get(output.getMapId()), landing.slice(at, (int) output.part()));
+            } catch (ClosedByInterruptException e) {
+                throw new InterruptedIOException("interrupted while reading");
+            } catch (IOException | RuntimeException e) {
+                refuse(output, e);
+                return false;
+            }
+            at += (int) output.part();
+        }
+        return true;
+    }
+
+    /** True: the core brings it. */
+    private boolean refuse(MapOutput<K, V> output, Throwable cause) {
+        share.files().refuse(places.get(output.getMapId()), cause);
+        share.counters().sharedFailed();
+        return true;
     }
 
     /** Memory of a batch of which nothing is kept. The collector finds it where pieces may still come, of an exchange cut off. */
@@ -203,17 +255,17 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
         }
     }
 
-    private boolean takes(MapHost host, KeptOutput<K, V> output, ByteBuffer segment, ByteBuffer room) {
+    /** What is wrong with a segment; null when nothing is. */
+    private Throwable takes(KeptOutput<K, V> output, ByteBuffer segment, ByteBuffer room) {
         try {
             if (isCompressed()) {
                 output.decompress(segment, room);
             } else {
                 output.take(segment);
             }
-            return true;
+            return null;
         } catch (InternalError | RuntimeException | IOException e) { // codecs throw what they like
-            failed(host, output.getMapId(), e);
-            return false;
+            return e;
         }
     }
 
@@ -230,12 +282,36 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
         return output != null && stream(host, link, peer, output, left);
     }
 
+    /** Gives one segment to stock as a stream from a shared file. True also when that fails: the core then brings it. */
+    private boolean streamFile(MapHost host, MapOutput<K, V> output, Map<TaskAttemptID, Wire.Size> left) throws IOException {
+        Wire.Size size = left.get(output.getMapId());
+        long started = Time.monotonicNow();
+        long began = System.nanoTime();
+        try (InputStream input = share.files().open(places.get(output.getMapId()), size.part())) {
+            output.shuffle(host, input, size.part(), size.raw(), metrics, reporter);
+        } catch (ClosedByInterruptException e) {
+            output.abort();
+            throw new InterruptedIOException("interrupted while reading");
+        } catch (InternalError | RuntimeException | IOException e) { // codecs throw what they like
+            output.abort();
+            return refuse(output, e);
+        }
+        share.choice().measured(Source.SHARED, size.part(), System.nanoTime() - began);
+        left.remove(output.getMapId());
+        succeeded(host, null, output, size.part(), started);
+        return true;
+    }
+
     /** Fetches one segment window by window. False when it could not be used. */
     private boolean stream(MapHost host, Link link, VbnPeer peer, MapOutput<K, V> output, Map<TaskAttemptID, Wire.Size> left)
             throws IOException {
         TaskAttemptID map = output.getMapId();
+        if (share.files().offers(places.get(map)) && share.choice().next() == Source.SHARED) {
+            return streamFile(host, output, left);
+        }
         Wire.Size size = left.get(map);
         long started = Time.monotonicNow();
+        long began = System.nanoTime();
         try (CoreInput input = open(peer, output, size)) {
             try {
                 output.shuffle(host, input, size.part(), size.raw(), metrics, reporter);
@@ -248,6 +324,7 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
                 return false;
             }
         }
+        share.choice().measured(Source.CORE, size.part(), System.nanoTime() - began);
         left.remove(map);
         succeeded(host, link, output, size.part(), started);
         return true;
@@ -262,17 +339,23 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
         }
     }
 
+    /** link: null if it was read from the shared file system. */
     private void succeeded(MapHost host, Link link, MapOutput<K, V> output, long bytes, long started) throws IOException {
-        share.counters().core(String.valueOf(link.transport()), bytes);
+        if (link == null) {
+            share.counters().shared(bytes);
+        } else {
+            share.counters().core(String.valueOf(link.transport()), bytes);
+        }
         scheduler.copySucceeded(output.getMapId(), host, bytes, started, Time.monotonicNow(), output);
         metrics.successFetch();
     }
 
-    /** As the stock fetcher tells what it could not read. */
-    private void failed(MapHost host, TaskAttemptID map, Throwable cause) {
+    /** As the stock fetcher tells what it could not read. False, as the segment is not there. */
+    private boolean failed(MapHost host, TaskAttemptID map, Throwable cause) {
         LOG.warn("Verbena: output of {} from {} cannot be used: {}", map, host, cause.toString());
         scheduler.hostFailed(host.getHostName());
         scheduler.copyFailed(map, host, true, false);
         metrics.failedFetch();
+        return false;
     }
 }

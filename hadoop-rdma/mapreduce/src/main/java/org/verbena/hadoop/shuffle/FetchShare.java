@@ -14,6 +14,8 @@ final class FetchShare<K, V> {
     private final CoreClient client;
     private final MemoryMerge<K, V> merge;
     private final ShuffleCounters counters;
+    private final SharedFiles files;
+    private final SourceChoice choice;
     private final long waitMillis;
     private final long limitNanos;
     private final Remotes<String, Link> links = new Remotes<>(Remotes.MOST, Link::remote);
@@ -21,15 +23,18 @@ final class FetchShare<K, V> {
     /**
      * Makes what is shared.
      *
+     * @param files the map outputs that can be read from the shared file system
      * @param limitMillis longest wait for the next bytes of a request
      */
     FetchShare(String job, SecretKey secret, CoreClient client, MemoryMerge<K, V> merge, ShuffleCounters counters,
-            ShuffleConf conf, long limitMillis) {
+            ShuffleConf conf, SharedFiles files, long limitMillis) {
         this.job = job;
         this.secret = secret;
         this.client = client;
         this.merge = merge;
         this.counters = counters;
+        this.files = files;
+        this.choice = conf.choice();
         this.waitMillis = conf.connectWaitMillis();
         this.limitNanos = TimeUnit.MILLISECONDS.toNanos(limitMillis);
     }
@@ -53,6 +58,14 @@ final class FetchShare<K, V> {
 
     ShuffleCounters counters() {
         return counters;
+    }
+
+    SharedFiles files() {
+        return files;
+    }
+
+    SourceChoice choice() {
+        return choice;
     }
 
     /** How long a request waits for the next bytes. */

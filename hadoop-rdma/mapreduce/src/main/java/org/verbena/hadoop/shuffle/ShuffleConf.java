@@ -16,7 +16,7 @@ import org.verbena.core.plugin.SettingTable;
 
 /** Immutable. */
 final class ShuffleConf {
-    private final boolean core;
+    private final String source;
     private final long memory;
     private final int jobs;
     private final long serverMemory;
@@ -33,7 +33,7 @@ final class ShuffleConf {
         for (Map.Entry<String, String> entry : conf) {
             table.check(entry.getKey(), entry.getValue());
         }
-        core = table.choice(SHUFFLE_SOURCE).equals("auto");
+        source = table.choice(SHUFFLE_SOURCE);
         memory = table.isSet(SHUFFLE_MEMORY) ? table.size(SHUFFLE_MEMORY) : -1;
         jobs = (int) table.number(SHUFFLE_JOBS);
         serverMemory = table.size(SHUFFLE_SERVER_MEMORY);
@@ -43,7 +43,16 @@ final class ShuffleConf {
 
     /** False when the user wants HTTP only. */
     boolean core() {
-        return core;
+        return !source.equals("http");
+    }
+
+    /** From where segments come that both the core and the shared file system can bring. */
+    SourceChoice choice() {
+        return new SourceChoice(switch (source) {
+            case "core" -> SourceChoice.Source.CORE;
+            case "shared" -> SourceChoice.Source.SHARED;
+            default -> null;
+        });
     }
 
     /** Bytes of a reducer's memory outside its heap, -1 when they are to be derived. */

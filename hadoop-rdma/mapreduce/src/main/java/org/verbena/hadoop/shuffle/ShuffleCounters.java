@@ -41,6 +41,17 @@ final class ShuffleCounters {
         add("Segments by the core", 1);
     }
 
+    /** A segment was read from the map output itself. */
+    void shared(long bytes) {
+        add("Bytes by shared files", bytes);
+        add("Segments by shared files", 1);
+    }
+
+    /** The core brings what could not be used from shared files. */
+    void sharedFailed() {
+        add("Shared files that could not be used", 1);
+    }
+
     /** A segment is in memory outside the heap. */
     void kept(long bytes) {
         add("Bytes kept in memory", bytes);
@@ -63,8 +74,8 @@ final class ShuffleCounters {
         }
     }
 
-    /** Bytes that came by the core. */
-    synchronized long coreBytes() {
+    /** Bytes that came by the core or from shared files. */
+    synchronized long ownBytes() {
         return counts.entrySet().stream()
             .filter(entry -> entry.getKey().startsWith("Bytes by ") && !entry.getKey().equals("Bytes by HTTP"))
             .mapToLong(Map.Entry::getValue).sum();

@@ -3,6 +3,7 @@
 package org.verbena.hadoop.shuffle;
 
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.mapred.JobConf;
@@ -24,6 +25,7 @@ import org.slf4j.LoggerFactory;
 import org.verbena.core.NativeLibrary;
 import org.verbena.core.VbnException;
 import org.verbena.core.plugin.PluginSetting;
+import org.verbena.hadoop.lustre.LustreConf;
 
 /**
  * Named by {@code mapreduce.job.reduce.shuffle.consumer.plugin.class}. Stock decides what to fetch when, counts failures and
@@ -98,11 +100,22 @@ public final class VerbenaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, 
         MemoryMerge<K, V> merge = new MemoryMerge<>(context, stockMerge(), budget, counters);
         try (CoreClient client = new CoreClient(conf, context.getReduceTask().getShuffleSecret())) {
             fetch(new FetchShare<>(context.getReduceId().getJobID().toString(), context.getReduceTask().getShuffleSecret(), client,
-                merge, counters, conf, job.getInt(MRJobConfig.SHUFFLE_READ_TIMEOUT, READ_MILLIS)));
+                merge, counters, conf, files(), job.getInt(MRJobConfig.SHUFFLE_READ_TIMEOUT, READ_MILLIS)));
         }
-        counters.httpBytes(context.getReduceShuffleBytes().getValue() - counters.coreBytes());
+        counters.httpBytes(context.getReduceShuffleBytes().getValue() - counters.ownBytes());
         LOG.info("Verbena: fetched for {}: {}", context.getReduceId(), counters);
         return finish(merge);
+    }
+
+    /** None where the settings of lustre: are missing or wrong: the core brings everything. */
+    private SharedFiles files() {
+        Path root = null;
+        try {
+            root = LustreConf.of(job).root();
+        } catch (IllegalArgumentException e) {
+            LOG.warn("Verbena: no map outputs are read from the shared file system: {}", e.getMessage());
+        }
+        return new SharedFiles(root, job.getUser(), System::nanoTime);
     }
 
     private MergeManager<K, V> stockMerge() {

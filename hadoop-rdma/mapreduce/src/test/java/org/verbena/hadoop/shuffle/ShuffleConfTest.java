@@ -44,7 +44,7 @@ class ShuffleConfTest {
     @Test
     void wrong_names_and_values_are_named_with_what_would_be_right() {
         assertTrue(refusal("verbena.shuffle.memroy", "1g").contains("did you mean verbena.shuffle.memory?"));
-        assertTrue(refusal("verbena.shuffle.source", "tcp").endsWith("give auto or http"));
+        assertTrue(refusal("verbena.shuffle.source", "tcp").endsWith("give auto or core or shared or http"));
         assertTrue(refusal("verbena.shuffle.jobs", "0").endsWith("from 1 to 1024"));
     }
 }
