@@ -29,17 +29,17 @@ class Cluster(Group):
     product, command = "Hadoop", "hadoop"
 
     def __init__(self, work, datanodes=3, nodemanagers=0, plugin=None, properties=None, own=None, quick=False, tied=False,
-                 by_core=False, yarn_later=False):
+                 by_core=False, yarn_later=False, root=None):
         """plugin: a jar for the class path of daemons, clients and containers. by_core: HDFS' blocks travel by it.
         properties: {site: {name: value}} for all;
         own: {daemon: {site: {name: value}}} for one. quick: JVMs that start quickly. tied: daemons die with this
-        process. yarn_later: YARN's daemons start with start_yarn()."""
+        process. yarn_later: YARN's daemons start with start_yarn(). root: in place of HDFS the file system lustre: over it."""
         super().__init__(work, tied)
         self.plugin = plugin
-        self._by_core, self._key, self._yarn_later = by_core, None, yarn_later
+        self._by_core, self._key, self._yarn_later, self._root = by_core, None, yarn_later, root
         self._options = java.QUICK if quick else []
         self._properties, self._own = properties or {}, own or {}
-        self._datanodes = [f"datanode{i}" for i in range(1, datanodes + 1)]
+        self._datanodes = [] if root else [f"datanode{i}" for i in range(1, datanodes + 1)]
         self._nodemanagers = [f"nodemanager{i}" for i in range(1, nodemanagers + 1)]
         self.identity = self.offset = None
 
@@ -52,7 +52,10 @@ class Cluster(Group):
     # --------------------------------------------------------------------------------------------- start
 
     def names(self):
-        return ["namenode", *self._datanodes, *self._yarn()]
+        return [*self._hdfs(), *self._yarn()]
+
+    def _hdfs(self):
+        return [] if self._root else ["namenode", *self._datanodes]
 
     def launch_all(self):
         self.identity = secrets.token_hex(6)
@@ -63,11 +66,13 @@ class Cluster(Group):
         self._key = key.new(os.path.join(self.work, "conf", "key")) if self._by_core else None
         for name in ["client", *self.names()]:
             conf.write(self.conf(name), self.site(name))
-        self._format()
         yarn = self._nodemanagers and not self._yarn_later
-        for name in ["namenode", *self._datanodes, *(self._yarn() if yarn else [])]:
+        if self._hdfs():
+            self._format()
+        for name in [*self._hdfs(), *(self._yarn() if yarn else [])]:
             self.launch(name)
-        until(self.check_alive, lambda: ready.hdfs(self.ports, len(self._datanodes)), "HDFS", self.work)
+        if self._hdfs():
+            until(self.check_alive, lambda: ready.hdfs(self.ports, len(self._datanodes)), "HDFS", self.work)
         if yarn:
             self._await_yarn()
 
@@ -87,6 +92,8 @@ class Cluster(Group):
     def site(self, name):
         tasks = ":".join([self.client_conf(), java.library() + "/*", *([self.plugin] if self.plugin else [])])
         parts = [conf.hdfs(self.ports, self.data())]
+        if self._root:
+            parts.append(conf.merged(conf.lustre(self._root), {"core-site": {"fs.defaultFS": "lustre:///"}}))
         if self._key is not None:
             parts.append(conf.blocks_by_core(self._key, self.offset))
         if self._nodemanagers:

@@ -32,9 +32,8 @@ final class SharedRoot {
                 + " to a folder that all hosts share");
         }
         if (!Files.isDirectory(conf.root())) {
-            throw new FileNotFoundException("lustre: the root " + conf.root()
-                + " is not a folder: mount the shared file system, or set " + PluginSetting.LUSTRE_ROOT.key()
-                + " to a folder of it");
+            throw new FileNotFoundException("lustre: the root " + conf.root() + " is not a folder: mount the shared file system, "
+                + "or set " + PluginSetting.LUSTRE_ROOT.key() + " to a folder of it");
         }
         root = conf.root().toRealPath();
     }
