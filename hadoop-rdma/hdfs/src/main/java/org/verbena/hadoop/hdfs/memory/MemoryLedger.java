@@ -38,6 +38,7 @@ public final class MemoryLedger {
     private final Map<String, Open> open = new HashMap<>();
     private long openBytes;
     private long closedBytes;
+    private long heldBytes; // part of closedBytes, as last counted
     private Books books = Books.UNKNOWN;
 
     /**
@@ -86,6 +87,12 @@ public final class MemoryLedger {
             count();
         }
         return OWN + closedBytes + openBytes;
+    }
+
+    /** Returns the part of {@link #used} that are deleted files which this process still reads. */
+    public synchronized long held() throws IOException {
+        used();
+        return heldBytes;
     }
 
     /**
@@ -170,7 +177,7 @@ public final class MemoryLedger {
             }
         });
         open.entrySet().removeIf(entry -> !entry.getValue().beforeItsFiles && !found.containsKey(entry.getKey()));
-        long heldBytes = HeldFiles.pages(root);
+        heldBytes = HeldFiles.pages(root);
         closedBytes = heldBytes;
         found.forEach((replica, bytes) -> closedBytes += open.containsKey(replica) ? 0 : bytes);
         openBytes = open.values().stream().mapToLong(Open::bytes).sum();

@@ -74,6 +74,11 @@ public final class MemoryTier {
         return location != null && location.equals(other);
     }
 
+    /** The folder, after {@link #prepare}. */
+    public Path folder() {
+        return folder;
+    }
+
     /** The books, after {@link #prepare}. */
     public MemoryLedger ledger() {
         return ledger;

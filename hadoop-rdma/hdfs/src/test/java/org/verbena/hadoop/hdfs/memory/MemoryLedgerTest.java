@@ -86,11 +86,13 @@ class MemoryLedgerTest {
                 InputStream second = Files.newInputStream(blocks.resolve("blk_1"))) {
             delete(1);
             assertEquals(MemoryLedger.OWN + 2 * WHOLE + BLOCK, ledger.used());
+            assertEquals(BLOCK, ledger.held());
             assertFalse(open(4));
             assertEquals(first.read(), second.read());
         }
         assertTrue(open(4));
         assertEquals(ledger.limit(), ledger.used());
+        assertEquals(0, ledger.held());
     }
 
     @Test
