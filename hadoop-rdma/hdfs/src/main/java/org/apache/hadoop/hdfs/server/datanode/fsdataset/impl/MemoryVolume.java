@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 
+import java.io.File;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.util.function.BiConsumer;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.DF;
 import org.apache.hadoop.hdfs.protocol.Block;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.server.common.Storage.StorageDirectory;
+import org.apache.hadoop.hdfs.server.datanode.DatanodeUtil;
 import org.apache.hadoop.hdfs.server.datanode.FileIoProvider;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInPipeline;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
@@ -22,6 +26,7 @@ final class MemoryVolume extends FsVolumeImpl {
 
     private final MemoryLedger ledger;
     private final DF usage;
+    private volatile BiConsumer<String, Long> finished = (pool, block) -> { };
 
     MemoryVolume(FsDatasetImpl dataset, String id, StorageDirectory folder, FileIoProvider files, Configuration conf,
             MemoryLedger ledger) throws IOException {
@@ -37,6 +42,11 @@ final class MemoryVolume extends FsVolumeImpl {
 
     MemoryLedger ledger() {
         return ledger;
+    }
+
+    /** Who hears of each replica that is finished here: its block pool and block. Called under locks of replicas. */
+    void onFinished(BiConsumer<String, Long> listener) {
+        finished = listener;
     }
 
     @Override
@@ -106,6 +116,10 @@ final class MemoryVolume extends FsVolumeImpl {
         try {
             return super.moveBlockToTmpLocation(block, replica, buffer, conf);
         } catch (IOException e) {
+            File data = new File(DatanodeUtil.idToBlockDir(getTmpDir(block.getBlockPoolId()), block.getBlockId()),
+                replica.getBlockName());
+            Files.deleteIfExists(data.toPath());
+            Files.deleteIfExists(FsDatasetUtil.getMetaFile(data, block.getGenerationStamp()).toPath());
             ledger.drop(name);
             throw e;
         }
@@ -135,6 +149,7 @@ final class MemoryVolume extends FsVolumeImpl {
     ReplicaInfo addFinalizedBlock(String pool, Block block, ReplicaInfo replica, long reserved) throws IOException {
         ReplicaInfo done = super.addFinalizedBlock(pool, block, replica, reserved);
         ledger.close(MoveGuard.name(pool, done.getBlockId()), MemoryLedger.pages(done.getNumBytes(), done.getMetadataLength()));
+        finished.accept(pool, done.getBlockId());
         return done;
     }
 

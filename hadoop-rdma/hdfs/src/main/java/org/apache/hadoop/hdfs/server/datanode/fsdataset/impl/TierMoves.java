@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
+
+import java.io.File;
+import java.io.IOException;
+import java.util.Arrays;
+import org.apache.hadoop.hdfs.DFSUtilClient;
+import org.apache.hadoop.hdfs.ExtendedBlockId;
+import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
+import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.ReplicaState;
+import org.apache.hadoop.hdfs.server.datanode.DataNode;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One replica between memory and a slower volume of its DataNode: the copy, its proof, the switch, the word to the NameNode. */
+final class TierMoves {
+    private static final Logger LOG = LoggerFactory.getLogger(TierMoves.class);
+    private static final int LOCKS = 64;
+
+    private final FsDatasetImpl dataset;
+    private final DataNode node;
+    private final MemoryVolume memory;
+    private final MoveGuard guard;
+    private final LowerCopies copies;
+    /** One for a few blocks each: nobody copies a block twice at a time. Taken before locks of replicas. */
+    private final Object[] copying = new Object[LOCKS];
+
+    TierMoves(FsDatasetImpl dataset, DataNode node, MemoryVolume memory, MoveGuard guard, LowerCopies copies) {
+        this.dataset = dataset;
+        this.node = node;
+        this.memory = memory;
+        this.guard = guard;
+        this.copies = copies;
+        Arrays.setAll(copying, lock -> new Object());
+    }
+
+    private Object copying(long id) {
+        return copying[Math.floorMod(id, LOCKS)];
+    }
+
+    /** A finished replica; null when there is none. */
+    ReplicaInfo finished(String pool, long id) {
+        ReplicaInfo replica = dataset.volumeMap.get(pool, id);
+        return replica == null || replica.getState() != ReplicaState.FINALIZED ? null : replica;
+    }
+
+    /** A finished replica in memory; null when it is none. */
+    ReplicaInfo inMemory(String pool, long id) {
+        ReplicaInfo replica = finished(pool, id);
+        return replica == null || !isInMemory(replica) ? null : replica;
+    }
+
+    boolean isInMemory(ReplicaInfo replica) {
+        return replica.getVolume() == memory;
+    }
+
+    /**
+     * Makes a copy of a finished replica in memory, unless there is one.
+     *
+     * @return the volume with the copy; null when there is no such replica
+     */
+    FsVolumeImpl persist(String pool, long id) throws IOException {
+        synchronized (copying(id)) {
+            ReplicaInfo replica = inMemory(pool, id);
+            try {
+                return replica == null ? null : copies.make(pool, replica).volume();
+            } catch (VerifiedCopy.DamagedException e) {
+                throw damaged(pool, replica, e);
+            }
+        }
+    }
+
+    /** The NameNode hears of damage, unless somebody has changed or deleted the replica while it was compared. */
+    private IOException damaged(String pool, ReplicaInfo replica, VerifiedCopy.DamagedException cause) throws IOException {
+        if (dataset.volumeMap.get(pool, replica.getBlockId()) != replica) {
+            return new IOException("block " + replica.getBlockId() + " has changed while it was compared");
+        }
+        node.reportBadBlocks(new ExtendedBlock(pool, replica), replica.getVolume());
+        return cause;
+    }
+
+    /**
+     * Moves a finished replica out of memory: to its copy, which is made if there is none.
+     *
+     * @return the new replica; null when there was none in memory
+     * @throws IOException when it stays in memory, with the reason
+     */
+    ReplicaInfo lower(String pool, long id) throws IOException {
+        ReplicaInfo replica;
+        ReplicaInfo lower;
+        synchronized (copying(id)) {
+            replica = inMemory(pool, id);
+            if (replica == null || persist(pool, id) == null) {
+                return null;
+            }
+            ReplicaInfo upper = replica;
+            lower = guard.locked(pool, () -> {
+                guard.checkAlone(pool, upper);
+                return copies.lower(pool, upper);
+            });
+        }
+        if (lower != null) {
+            hasLeft(pool, replica, lower);
+        }
+        return lower;
+    }
+
+    /** Somebody changes a replica from now on: if it has a copy, the copy is the replica and is changed. */
+    void settle(String pool, long id) throws IOException {
+        String name = MoveGuard.name(pool, id);
+        if (!copies.has(name)) {
+            return;
+        }
+        ReplicaInfo[] upper = new ReplicaInfo[1];
+        try {
+            ReplicaInfo lower = guard.locked(pool, () -> {
+                upper[0] = inMemory(pool, id);
+                return upper[0] == null ? null : copies.lower(pool, upper[0]);
+            });
+            if (lower != null) {
+                hasLeft(pool, upper[0], lower);
+            } else {
+                copies.drop(name);
+            }
+        } catch (IOException e) {
+            LOG.warn("Verbena hhh: block {} is changed in memory, because its copy cannot be used: {}", id, e.toString());
+            copies.drop(name);
+        }
+    }
+
+    /** The NameNode hears first: a report of the memory tier without the replica would mean that the block is lost. */
+    private void hasLeft(String pool, ReplicaInfo before, ReplicaInfo now) {
+        tell(pool, now);
+        long data = before.getBytesOnDisk();
+        long meta = before.getMetadataLength();
+        if (before.deleteBlockData() || !before.blockDataExists()) {
+            memory.onBlockFileDeletion(pool, data);
+        }
+        if (before.deleteMetadata() || !before.metadataExists()) {
+            memory.onMetaFileDeletion(pool, meta);
+        }
+    }
+
+    /** The NameNode and clients that read files by themselves hear of a replica's new place. */
+    private void tell(String pool, ReplicaInfo now) {
+        ExtendedBlock block = new ExtendedBlock(pool, now);
+        node.getShortCircuitRegistry().processBlockInvalidation(ExtendedBlockId.fromExtendedBlock(block));
+        node.notifyNamenodeReceivedBlock(block, null, now.getStorageUuid(), false);
+    }
+
+    /**
+     * Brings a finished replica of a slower volume into memory; its files become the copy.
+     *
+     * @return the new replica; null when there was none on a slower volume
+     * @throws IOException when it stays where it is, with the reason
+     */
+    ReplicaInfo raise(String pool, long id) throws IOException {
+        ReplicaInfo up;
+        synchronized (copying(id)) {
+            ReplicaInfo replica = finished(pool, id);
+            if (replica == null || isInMemory(replica)) {
+                return null;
+            }
+            ReplicaInfo copy = memory.moveBlockToTmpLocation(new ExtendedBlock(pool, replica), replica,
+                DFSUtilClient.getSmallBufferSize(node.getConf()), node.getConf());
+            try {
+                VerifiedCopy.verify(replica, new File(copy.getBlockURI()).toPath(), new File(copy.getMetadataURI()).toPath());
+                up = raised(pool, replica, copy);
+            } catch (IOException e) {
+                copy.deleteBlockData();
+                copy.deleteMetadata();
+                memory.givenUp(pool, id);
+                throw e instanceof VerifiedCopy.DamagedException damage ? damaged(pool, replica, damage) : e;
+            }
+        }
+        tell(pool, up);
+        return up;
+    }
+
+    private ReplicaInfo raised(String pool, ReplicaInfo before, ReplicaInfo copy) throws IOException {
+        return guard.locked(pool, () -> {
+            guard.checkAlone(pool, before);
+            ReplicaInfo up = memory.addFinalizedBlock(pool, copy, copy, 0);
+            try {
+                copies.keep(pool, before, true);
+            } catch (IOException e) {
+                up.deleteBlockData();
+                up.deleteMetadata();
+                throw e;
+            }
+            memory.incrNumBlocks(pool);
+            dataset.volumeMap.add(pool, up);
+            return up;
+        });
+    }
+}
