@@ -141,6 +141,7 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
             add(record, "tier.memory.bytes", memory == null ? 0 : memory.limit());
             add(record, "tier.memory.used_bytes", memory == null ? 0 : used(memory));
             add(record, "tier.takeovers", tiers.takeovers());
+            tiers.moved().forEach((name, value) -> add(record, name, value));
         }
     }
 

@@ -13,6 +13,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.hadoop.hdfs.memory.MemoryTier;
 import org.verbena.hadoop.hdfs.settings.Mode;
+import org.verbena.hadoop.hdfs.settings.MoveConf;
 import org.verbena.hadoop.hdfs.settings.TierConf;
 import org.verbena.hadoop.hdfs.shared.SharedTier;
 
@@ -35,6 +36,9 @@ public final class VerbenaDatasetFactory extends FsDatasetSpi.Factory<FsDatasetS
     private static TierConf settings(Configuration conf) {
         try {
             TierConf settings = TierConf.of(conf);
+            if (settings.tiered()) {
+                MoveConf.of(conf);
+            }
             String missing = settings.tiered() ? missing() : null;
             if (missing == null) {
                 return settings;

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
@@ -18,18 +19,23 @@ import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.ReplicaState;
 import org.apache.hadoop.hdfs.server.common.Storage.StorageDirectory;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.datanode.DataStorage;
+import org.apache.hadoop.hdfs.server.datanode.Replica;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaHandler;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.datanode.StorageLocation;
 import org.apache.hadoop.hdfs.server.datanode.XceiverBridge;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeSpi;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeSpi.ScanInfo;
+import org.apache.hadoop.hdfs.server.protocol.BlockRecoveryCommand.RecoveringBlock;
 import org.apache.hadoop.hdfs.server.protocol.NamespaceInfo;
+import org.apache.hadoop.hdfs.server.protocol.ReplicaRecoveryInfo;
 import org.apache.hadoop.util.DiskChecker.DiskOutOfSpaceException;
+import org.apache.hadoop.util.Time;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.hadoop.hdfs.memory.MemoryLedger;
 import org.verbena.hadoop.hdfs.memory.MemoryTier;
+import org.verbena.hadoop.hdfs.settings.MoveConf;
 import org.verbena.hadoop.hdfs.shared.SharedTier;
 
 /**
@@ -50,10 +56,14 @@ public final class TieredDataset extends FsDatasetImpl {
     private final DataNode node;
     private final MemoryTier memoryTier;
     private final MoveGuard guard = new MoveGuard(this);
+    private final LowerCopies copies = new LowerCopies(this, guard);
+    private final MoveConf moveConf;
     private final LongAdder takeovers = new LongAdder();
     private final Set<String> said = ConcurrentHashMap.newKeySet();
     private volatile MemoryVolume memory;
     private final SharedVolumes shared;
+    private volatile TierMoves moves;
+    private volatile TierManager manager;
     private boolean begun;
 
     /**
@@ -67,6 +77,7 @@ public final class TieredDataset extends FsDatasetImpl {
         this.node = node;
         memoryTier = tier;
         shared = onSharedPath == null ? null : new SharedVolumes(this, node, conf, onSharedPath);
+        moveConf = MoveConf.of(conf);
     }
 
     /** The books of the memory tier; null when there is none. */
@@ -77,6 +88,29 @@ public final class TieredDataset extends FsDatasetImpl {
     /** How many replicas went to a slower tier than the NameNode had asked for. */
     public long takeovers() {
         return takeovers.sum();
+    }
+
+    /** What happened between the tiers since the start, and how many blocks in memory have a copy; none without memory. */
+    public Map<String, Long> moved() {
+        TierManager by = manager;
+        return by == null ? Map.of() : Map.of("tier.evictions", by.evictions(), "tier.promotions", by.promotions(),
+            "tier.failures", by.failures(), "tier.copies", (long) copies.size());
+    }
+
+    TierManager manager() {
+        return manager;
+    }
+
+    TierMoves moves() {
+        return moves;
+    }
+
+    LowerCopies copies() {
+        return copies;
+    }
+
+    MoveGuard guard() {
+        return guard;
     }
 
     /** Adds the memory tier to the first block pool before its DataNode tells the NameNode which replicas it has. */
@@ -91,16 +125,18 @@ public final class TieredDataset extends FsDatasetImpl {
         if (shared != null) {
             shared.begin(namespace);
         }
-        addMemory(namespace);
+        addMemory(pool, namespace);
         memoryTier.announce(getVolumeList().stream().collect(Collectors.groupingBy(FsVolumeImpl::getStorageType, TreeMap::new,
             Collectors.summarizingLong(FsVolumeImpl::getCapacity))));
     }
 
-    private void addMemory(NamespaceInfo namespace) {
+    private void addMemory(String pool, NamespaceInfo namespace) {
         StorageLocation location = memoryTier.prepare(node.getDatanodeUuid());
         if (location != null) {
             try {
+                Map<Long, ReplicaInfo> below = Leftovers.below(this, pool, memoryTier.folder());
                 addVolume(location, List.of(namespace));
+                manage(pool, below);
             } catch (IOException | RuntimeException e) {
                 removeVolumes(List.of(location), true); // not a failed volume, for which a DataNode may end
                 memoryTier.failed(e);
@@ -118,6 +154,31 @@ public final class TieredDataset extends FsDatasetImpl {
         }
         memory = new MemoryVolume(this, id, folder, node.getFileIoProvider(), node.getConf(), memoryTier.ledger());
         return memory;
+    }
+
+    /** Blocks move from now on; copies of an earlier run are found again. */
+    private void manage(String pool, Map<Long, ReplicaInfo> below) throws IOException {
+        moves = new TierMoves(this, node, memory, guard, copies);
+        TierManager made = new TierManager(moveConf, memory.ledger(), moves, copies, Time::monotonicNow);
+        memory.onFinished(made::finished);
+        Leftovers.pair(this, guard, copies, pool, memory, below);
+        volumeMap.replicas(pool, all -> all.forEachRemaining(replica -> {
+            if (replica.getVolume() == memory && replica.getState() == ReplicaState.FINALIZED) {
+                made.finished(pool, replica.getBlockId());
+            }
+        }));
+        manager = made;
+        made.start();
+    }
+
+    /** Changes a replica: in its slower tier, if it has a copy there. */
+    private <T> T change(ExtendedBlock block, MoveGuard.Action<T> action) throws IOException {
+        return guard.change(block.getBlockPoolId(), block.getBlockId(), () -> {
+            if (moves != null) {
+                moves.settle(block.getBlockPoolId(), block.getBlockId());
+            }
+            return action.run();
+        });
     }
 
     private ReplicaHandler inTierOrSlower(StorageType wanted, ExtendedBlock block, Maker maker) throws IOException {
@@ -178,14 +239,105 @@ public final class TieredDataset extends FsDatasetImpl {
 
     @Override
     public ReplicaHandler append(ExtendedBlock block, long stamp, long length) throws IOException {
-        makeWay(block, length);
-        return super.append(block, stamp, length);
+        return change(block, () -> {
+            makeWay(block, length);
+            return super.append(block, stamp, length);
+        });
     }
 
     @Override
     public ReplicaHandler recoverAppend(ExtendedBlock block, long stamp, long length) throws IOException {
-        makeWay(block, length);
-        return super.recoverAppend(block, stamp, length);
+        return change(block, () -> {
+            makeWay(block, length);
+            return super.recoverAppend(block, stamp, length);
+        });
+    }
+
+    @Override
+    public Replica recoverClose(ExtendedBlock block, long stamp, long length) throws IOException {
+        Replica closed = change(block, () -> super.recoverClose(block, stamp, length));
+        persistNow(block);
+        return closed;
+    }
+
+    @Override
+    public ReplicaRecoveryInfo initReplicaRecovery(RecoveringBlock block) throws IOException {
+        return change(block.getBlock(), () -> super.initReplicaRecovery(block));
+    }
+
+    @Override
+    public void finalizeBlock(ExtendedBlock block, boolean sync) throws IOException {
+        super.finalizeBlock(block, sync);
+        persistNow(block);
+    }
+
+    private void persistNow(ExtendedBlock block) throws IOException {
+        if (manager != null) {
+            manager.persistNow(block.getBlockPoolId(), block.getBlockId());
+        }
+    }
+
+    /** Moves a replica by the word of the mover; to its copy, if it has one there. */
+    @Override
+    public ReplicaInfo moveBlockAcrossStorage(ExtendedBlock block, StorageType type, String storage) throws IOException {
+        ReplicaInfo before = volumeMap.get(block.getBlockPoolId(), block.getLocalBlock());
+        return change(block, () -> {
+            ReplicaInfo now = volumeMap.get(block.getBlockPoolId(), block.getLocalBlock());
+            return now != null && now != before && now.getVolume().getStorageType() == type ? before
+                : super.moveBlockAcrossStorage(block, type, storage);
+        });
+    }
+
+    @Override
+    public ReplicaInfo moveBlockAcrossVolumes(ExtendedBlock block, FsVolumeSpi destination) throws IOException {
+        return change(block, () -> super.moveBlockAcrossVolumes(block, destination));
+    }
+
+    /** Blocks that are going to be deleted no longer move. */
+    @Override
+    public void invalidate(String pool, Block[] blocks) throws IOException {
+        for (Block block : blocks) {
+            if (volumeMap.get(pool, block) != null) {
+                guard.leaves(pool, block.getBlockId());
+            }
+        }
+        super.invalidate(pool, blocks);
+    }
+
+    @Override
+    boolean removeReplicaFromMem(ExtendedBlock block, FsVolumeImpl volume) {
+        try {
+            if (!super.removeReplicaFromMem(block, volume)) {
+                return false;
+            }
+            copies.drop(MoveGuard.name(block.getBlockPoolId(), block.getBlockId()));
+        } catch (IOException e) {
+            LOG.warn("Verbena hhh: the copy of the deleted block {} stays until this DataNode starts: {}", block.getBlockId(),
+                e.toString());
+        } finally {
+            guard.left(block.getBlockPoolId(), block.getBlockId());
+        }
+        return true;
+    }
+
+    /** Hadoop remembers a volume's replicas for its next start, which would not look for copies then. */
+    @Override
+    public void shutdownBlockPool(String pool) {
+        super.shutdownBlockPool(pool);
+        for (FsVolumeImpl volume : getVolumeList()) {
+            Leftovers.forgetList(volume, pool, node.getConf());
+        }
+    }
+
+    @Override
+    public void shutdown() {
+        if (manager != null) {
+            manager.stop();
+        }
+        super.shutdown();
+        if (shared != null) {
+            shared.close();
+        }
     }
 
     /** Makes a copy the replica, unless the replica has changed since: Hadoop's check overlooks recoveries and deletions. */
@@ -209,8 +361,13 @@ public final class TieredDataset extends FsDatasetImpl {
 
     @Override
     public InputStream getBlockInputStream(ExtendedBlock block, long offset) throws IOException {
-        return MovedFiles.look(() -> volumeMap.get(block.getBlockPoolId(), block.getBlockId()),
+        InputStream in = MovedFiles.look(() -> volumeMap.get(block.getBlockPoolId(), block.getBlockId()),
             () -> super.getBlockInputStream(block, offset));
+        ReplicaInfo replica = manager == null ? null : volumeMap.get(block.getBlockPoolId(), block.getBlockId());
+        if (replica != null && replica.getState() == ReplicaState.FINALIZED) {
+            manager.read(block.getBlockPoolId(), replica);
+        }
+        return in;
     }
 
     @Override
@@ -226,9 +383,16 @@ public final class TieredDataset extends FsDatasetImpl {
         });
     }
 
-    /** A reader has found no file: the replica is forgotten only if it is nowhere. */
+    /** A reader has found no file: the replica is forgotten only if it is nowhere; a copy takes its place. */
     @Override
     public void invalidateMissingBlock(String pool, Block block) {
+        if (copies.has(MoveGuard.name(pool, block.getBlockId()))) {
+            try {
+                change(new ExtendedBlock(pool, block), () -> null);
+            } catch (IOException e) {
+                LOG.warn("Verbena hhh: the copy of block {} cannot be used: {}", block.getBlockId(), e.toString());
+            }
+        }
         ReplicaInfo replica = volumeMap.get(pool, block);
         if (replica != null && !(replica.blockDataExists() && replica.metadataExists())) {
             super.invalidateMissingBlock(pool, block);
@@ -286,18 +450,13 @@ public final class TieredDataset extends FsDatasetImpl {
         Set<FsVolumeSpi> others = new HashSet<>(failed);
         if (others.remove(memory)) {
             LOG.warn("Verbena: the memory tier {} is lost; this DataNode goes on without it until it is restarted", memory);
+            if (manager != null) {
+                manager.memoryLost();
+            }
         }
         if (shared != null) {
             shared.keepFrom(others);
         }
         super.handleVolumeFailures(others);
-    }
-
-    @Override
-    public void shutdown() {
-        super.shutdown();
-        if (shared != null) {
-            shared.close();
-        }
     }
 }

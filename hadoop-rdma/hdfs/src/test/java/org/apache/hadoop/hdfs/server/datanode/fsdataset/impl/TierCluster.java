@@ -7,17 +7,20 @@ import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
+import org.apache.commons.io.FileUtils;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
 import org.apache.hadoop.hdfs.HdfsConfiguration;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
+import org.apache.hadoop.hdfs.server.blockmanagement.DatanodeDescriptor;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.namenode.NameNode;
@@ -68,7 +71,6 @@ final class TierCluster implements AutoCloseable {
         conf.set("fs.defaultFS", "hdfs://127.0.0.1:" + nameNode.getNameNodeAddress().getPort());
         start();
         files = (DistributedFileSystem) new org.apache.hadoop.fs.Path("/").getFileSystem(conf);
-        until("the DataNode serves", () -> nameNode.getNamesystem().getNumLiveDataNodes() == 1);
         files.mkdirs(MEMORY);
         files.setStoragePolicy(MEMORY, "ALL_NVDIMM");
     }
@@ -81,9 +83,27 @@ final class TierCluster implements AutoCloseable {
         }
     }
 
-    /** Starts the DataNode again, which has stopped. */
-    void start() throws IOException {
+    /** Starts the DataNode again, which has stopped. The NameNode knows its replicas anew. */
+    void start() throws IOException, InterruptedException {
         dataNode = DataNode.createDataNode(new String[0], new Configuration(conf));
+        until("the DataNode serves", () -> dataNode.isDatanodeFullyStarted() && isReported());
+    }
+
+    /** Whether the NameNode has each storage's report of this run of the DataNode. */
+    private boolean isReported() {
+        try {
+            DatanodeDescriptor known = nameNode.getNamesystem().getBlockManager().getDatanodeManager()
+                .getDatanode(dataNode.getDatanodeUuid());
+            return known != null && known.getXferPort() == dataNode.getXferPort()
+                && Arrays.stream(known.getStorageInfos()).allMatch(storage -> storage.getBlockReportCount() > 0);
+        } catch (RuntimeException e) {
+            return false; // it is being registered
+        }
+    }
+
+    /** Forgets all that is in memory, as a host does that is switched off. */
+    void loseMemory() throws IOException {
+        FileUtils.deleteDirectory(work.resolve("memory").toFile());
     }
 
     /** Stops the DataNode. */
