@@ -19,6 +19,7 @@ LIMIT = 300  # seconds for whatever is waited for, also on a loaded machine
 MIB = 1 << 20
 LEASE = 2000  # ms; a DataNode's heartbeats are watched for four of their intervals at least
 SHM = pathlib.Path("/dev/shm")
+BEAN = "Hadoop:service=DataNode,name=Verbena"
 LOCATION = re.compile(r"DatanodeInfoWithStorage\[127\.0\.0\.1:(\d+),[^,]+,(\w+)\]")
 NEEDS_SHM = unittest.skipUnless(
     SHM.is_dir() and os.access(SHM, os.W_OK) and os.statvfs(SHM).f_bavail * os.statvfs(SHM).f_frsize > 64 * MIB,
@@ -118,6 +119,17 @@ class ModeCase(unittest.TestCase):
         return [line for name in names or ("namenode", *self.names())
                 for line in pathlib.Path(self.cluster.log(name)).read_text(errors="replace").splitlines()
                 if "erbena" in line and text in line]
+
+    def number(self, name, which):
+        """One of a DataNode's numbers."""
+        beans = {}
+
+        def told():
+            beans.update(ready.bean(self.cluster.ports[f"{name}-http"], BEAN))
+            return which in beans
+
+        self.wait_for(f"{name} tells {which}", told)
+        return beans[which]
 
     def kill(self, name):
         process = self.cluster.daemons[name]

@@ -2,14 +2,18 @@
 """Modes hhh-l and hhh-m on real daemons."""
 import os
 import pathlib
+import re
 import signal
+import subprocess
 import sys
+import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from moded import MIB, ModeCase  # noqa: E402  (needs the path above)
+from cluster import java  # noqa: E402  (needs the path above)
+from moded import LIMIT, MIB, ModeCase  # noqa: E402
 
 LONG = unittest.skipUnless(os.environ.get("VERBENA_TEST_FULL"), "with --full")
 
@@ -40,6 +44,15 @@ class SharedPathTest(ModeCase):
 @LONG
 class SharedPathFaultsTest(ModeCase):
     mode = "hhh-l"
+
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.NamedTemporaryFile() as excluded:  # the name; HDFS reads the file when it is told to
+            cls.more = {"dfs.hosts.exclude": excluded.name}
+        cls.excluded = pathlib.Path(cls.more["dfs.hosts.exclude"])
+        cls.excluded.write_text("")
+        cls.addClassCleanup(cls.excluded.unlink)
+        super().setUpClass()
 
     def setUp(self):
         self.start(*(name for name in self.names() if name not in self.cluster.running()))
@@ -99,6 +112,47 @@ class SharedPathFaultsTest(ModeCase):
         self.wait_for("new files have it again", self.with_path)
         self.assert_same(source, "/data/before")
         self.assert_same(source, "/data/without")
+
+    def syncs(self):
+        return sum(self.number(name, "tier.shared.syncs") for name in self.names())
+
+    def test_data_is_forced_to_the_servers_of_the_path_by_hsync_alone(self):
+        before = self.syncs()
+        self.put(self.file("source", 12), "/data/file", 3)
+        self.write("/data/flushed", f"flush {MIB // 4}\nclose\n")
+        self.write("/data/synced", f"sync {MIB // 4}\nclose\n")
+        self.wait_for("hsync is counted", lambda: self.syncs() > before)
+        self.assertLessEqual(self.syncs() - before, 6, "data, checksums and folder of one block, at hsync and at its end")
+
+    def write(self, path, commands):
+        argv = java.argv(str(HERE / "java" / "Writer.java"), [path], self.cluster.client_conf(), self.cluster.plugin,
+                         options=java.QUICK)
+        done = subprocess.run(argv, env=self.cluster.environment(), input=commands, text=True, capture_output=True, timeout=LIMIT,
+                              check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_data_node_that_is_decommissioned_is_left_by_its_replicas_and_the_balancer_finds_all_balanced(self):
+        source = self.file("source", 4)
+        self.put(source, "/data/file", 2)
+        name = min(self.holders("/data/file", "ARCHIVE"))
+        self.excluded.write_text(f"127.0.0.1:{self.cluster.ports[name]}\n")
+        try:
+            self.hdfs("dfsadmin", "-refreshNodes")
+            self.wait_for("it is decommissioned", lambda: re.search(
+                rf"Name: 127.0.0.1:{self.cluster.ports[name]} [\s\S]*?Decommission Status : Decommissioned",
+                self.hdfs("dfsadmin", "-report").stdout))
+            for tiers in self.tiers("/data/file"):  # those of the DataNode that leaves are told, too
+                self.assertGreaterEqual(len(tiers), 2)
+            self.assert_same(source, "/data/file")
+            self.assertEqual(self.owned()[name], 1, "it lives, and keeps its volume")
+        finally:
+            self.excluded.write_text("")
+            self.hdfs("dfsadmin", "-refreshNodes")
+        self.wait_for("each block has two replicas, one of them on the path", lambda: all(
+            len(tiers) == 2 and tiers.count("ARCHIVE") == 1 for tiers in self.tiers("/data/file")))
+        done = self.cluster.run("hdfs", "balancer", "-threshold", "20")
+        self.assertIn("The cluster is balanced", done.stdout)
+        self.assertTrue(self.is_healthy())
 
     def test_appends_and_changes_of_the_number_of_replicas_keep_one_on_the_shared_path(self):
         source = self.file("source", 1)

@@ -254,14 +254,14 @@ class TiersTest(TiersCase):
 
     def test_the_doctor_names_quotas_by_storage_type_that_count_no_replica(self):
         self.dfs("-mkdir", "-p", "/data/limited")
-        self.assertRegex(self.cluster.run("org.verbena.hadoop.Doctor").stdout, r"quotas: none of \d+ folders limits SSD or NVDIMM")
+        self.assertRegex(self.cluster.run("org.verbena.hadoop.Doctor").stdout, r"quotas: none of \d+ folders limits SSD, NVDIMM or ARCHIVE")
         self.hdfs("dfsadmin", "-setSpaceQuota", "1", "-storageType", "SSD", "/data/limited")
         self.dfs("-put", str(self.file("limited", 1)), "/data/limited/file")
         stored, _ = self.assert_agree(3)
         self.assertEqual(sum(count for (_, kind), count in stored.items() if kind == "SSD"), 1)
         self.assertRegex(self.cluster.run("org.verbena.hadoop.Doctor").stdout,
-                         r"quotas: 1 of \d+ folders limit SSD or NVDIMM, such as /data/limited: "
-                         r"Hadoop counts all replicas of mode hhh as DISK")
+                         r"quotas: 1 of \d+ folders limit SSD, NVDIMM or ARCHIVE, such as /data/limited: "
+                         r"Hadoop counts all replicas of this mode as DISK")
 
     def test_a_data_node_that_is_killed_loses_nothing_and_finds_its_memory_again(self):
         self.dfs("-mkdir", "/data")

@@ -85,6 +85,25 @@ class DoctorTest {
     }
 
     @Test
+    void aSharedPathThatIsMissingOrOfOneHostAloneIsSaid() throws IOException {
+        String missing = report(key(DIGITS, "rw-------"), "verbena.hdfs.mode=hhh-l", "verbena.hdfs.shared.dir=/proc/none");
+        assertFalse(good, missing);
+        assertTrue(missing.contains("BAD   shared path: verbena.hdfs.shared.dir=/proc/none: there is no such folder"), missing);
+        assertTrue(missing.contains("warn  dfs.net.topology.impl is not set"), missing);
+        Path local = Path.of("/dev/shm"); // a tmpfs, of this host alone wherever the test runs
+        String text = report(key(DIGITS, "rw-------"), "verbena.hdfs.mode=hhh-l", "verbena.hdfs.shared.dir=" + local);
+        assertTrue(text.contains("warn  shared path: /dev/shm has ") && text.contains("of this host alone"), text);
+    }
+
+    @Test
+    void hhhMWithOneReplicaIsSaid() throws IOException {
+        String text = report(key(DIGITS, "rw-------"), "verbena.hdfs.mode=hhh-m", "dfs.replication=1");
+        assertTrue(text.contains("BAD   mode hhh-m: dfs.replication is 1"), text);
+        text = report(key(DIGITS, "rw-------"), "verbena.hdfs.mode=hhh-m", "dfs.replication=1", "verbena.hdfs.memory.alone=true");
+        assertFalse(text.contains("mode hhh-m: dfs.replication"), text);
+    }
+
+    @Test
     void reducersThatKeepNothingAreSaidWithTheSettingThatHelps() throws IOException {
         String text = report(key(DIGITS, "rw-------"));
         String memory = "  memory of reducers: map outputs are kept outside the heap in up to ";

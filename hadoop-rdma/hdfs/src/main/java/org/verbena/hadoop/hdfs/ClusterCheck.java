@@ -67,7 +67,7 @@ public final class ClusterCheck {
                 look(core.dataNodes(), node);
             }
             if (TierConf.of(conf).tiered()) {
-                MemoryAlone.look(files, report);
+                MemoryAlone.look(files, TierConf.of(conf).mode(), report);
                 TypeQuotas.look(files, report);
             }
         } catch (RemoteException e) {

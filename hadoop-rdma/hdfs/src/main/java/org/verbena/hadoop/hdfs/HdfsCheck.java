@@ -14,6 +14,7 @@ import org.verbena.core.plugin.HostReport;
 import org.verbena.core.plugin.PluginSetting;
 import org.verbena.hadoop.hdfs.memory.PrivateFolder;
 import org.verbena.hadoop.hdfs.settings.HdfsConf;
+import org.verbena.hadoop.hdfs.settings.Mode;
 import org.verbena.hadoop.hdfs.settings.TierConf;
 
 /** Looks with the code that clients and DataNodes run. */
@@ -22,6 +23,7 @@ public final class HdfsCheck {
     private static final String PLUGINS = "dfs.datanode.plugins";
     private static final String PACKAGE = "org.verbena.hadoop.hdfs.";
     private static final long FILES = 4096;
+    private static final int REPLICATION = 3;
 
     private final Configuration conf;
     private final HostReport report;
@@ -88,6 +90,15 @@ public final class HdfsCheck {
             "DataNodes keep replicas as Hadoop does");
         named("dfs.block.replicator.classname", PACKAGE + "tier.VerbenaPlacementPolicy", "hdfs-site.xml",
             "the NameNode asks for no replica in memory");
+        named("dfs.net.topology.impl", PACKAGE + "tier.VerbenaTopology", "hdfs-site.xml",
+            "the NameNode tells readers of equally near replicas any first");
+        if (tiers.mode() == Mode.HHH_M && !tiers.memoryAlone() && conf.getInt("dfs.replication", REPLICATION) < 2) {
+            report.add(Level.BAD, "mode hhh-m: dfs.replication is 1, and the NameNode refuses files with one replica; set it to 2 "
+                + "or more, or " + PluginSetting.HDFS_MEMORY_ALONE + "=true");
+        }
+        if (tiers.mode() == Mode.HHH_L) {
+            SharedCheck.look(tiers.shared(), report);
+        }
         try {
             Path folder = Path.of(tiers.memoryDir());
             if (Files.exists(folder, LinkOption.NOFOLLOW_LINKS)) {

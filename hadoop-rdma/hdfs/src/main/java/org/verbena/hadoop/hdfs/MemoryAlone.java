@@ -11,8 +11,9 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RemoteIterator;
 import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
+import org.verbena.hadoop.hdfs.settings.Mode;
 
-/** Counts files with a block of which all replicas lie in memory: they are lost with their hosts' power, and with mode hhh. */
+/** Counts files with a block of which all replicas lie in memory: they are lost with their hosts' power, and with the mode. */
 final class MemoryAlone {
     private static final String TYPE = "NVDIMM";
     /** Files that are looked at. */
@@ -21,7 +22,7 @@ final class MemoryAlone {
     private MemoryAlone() {
     }
 
-    static void look(FileSystem files, HostReport report) {
+    static void look(FileSystem files, Mode mode, HostReport report) {
         int seen = 0;
         int alone = 0;
         Path example = null;
@@ -40,6 +41,9 @@ final class MemoryAlone {
         String looked = " of " + seen + (seen == MOST ? " files (more were not looked at)" : " files");
         if (alone == 0) {
             report.add(Level.OK, "memory tier: no block" + looked + " lies in memory alone");
+        } else if (mode == Mode.HHH_M) {
+            report.add(Level.OK, "memory tier: " + alone + looked + " have blocks in memory alone, as mode hhh-m keeps them: a power "
+                + "cut of all their hosts loses these blocks, and so does the mode off");
         } else {
             report.add(Level.WARN, "memory tier: " + alone + looked + " have blocks in memory alone, such as "
                 + example.toUri().getPath() + ": a power cut or mode off loses these blocks. Move them by 'hdfs "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which quotas of a cluster mode hhh does not keep.
+// Which quotas of a cluster the modes do not keep.
 package org.verbena.hadoop.hdfs;
 
 import java.io.IOException;
@@ -17,9 +17,9 @@ import org.apache.hadoop.fs.StorageType;
 import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
 
-/** Counts folders with a quota of memory or solid-state disks: Hadoop counts replicas by the storage policy, here as DISK. */
+/** Counts folders with a quota of memory, solid-state disks or the shared path: Hadoop counts replicas by the storage policy, here as DISK. */
 final class TypeQuotas {
-    private static final Set<String> TYPES = Set.of("SSD", "NVDIMM");
+    private static final Set<String> TYPES = Set.of("SSD", "NVDIMM", "ARCHIVE");
     /** Folders that are looked at, those nearest to the root. */
     private static final int MOST = 1000;
 
@@ -45,10 +45,10 @@ final class TypeQuotas {
         }
         String looked = " of " + seen + (left.isEmpty() ? " folders" : " folders (more were not looked at)");
         if (limited == 0) {
-            report.add(Level.OK, "quotas: none" + looked + " limits SSD or NVDIMM");
+            report.add(Level.OK, "quotas: none" + looked + " limits SSD, NVDIMM or ARCHIVE");
         } else {
-            report.add(Level.WARN, "quotas: " + limited + looked + " limit SSD or NVDIMM, such as " + example.toUri().getPath()
-                + ": Hadoop counts all replicas of mode hhh as DISK, so this limit does not hold for them. Limit DISK: "
+            report.add(Level.WARN, "quotas: " + limited + looked + " limit SSD, NVDIMM or ARCHIVE, such as " + example.toUri().getPath()
+                + ": Hadoop counts all replicas of this mode as DISK, so this limit does not hold for them. Limit DISK: "
                 + "'hdfs dfsadmin -setSpaceQuota N -storageType DISK PATH'");
         }
     }

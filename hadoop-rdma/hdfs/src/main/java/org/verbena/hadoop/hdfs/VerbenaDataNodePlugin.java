@@ -72,8 +72,8 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
     private void checkTiers() {
         String factory = dataNode.getConf().getTrimmed(FACTORY, "");
         if (TierConf.of(dataNode.getConf()).tiered() && !factory.equals(VerbenaDatasetFactory.class.getName())) {
-            LOG.warn("Verbena hhh: {} is hhh, but this DataNode keeps its replicas as Hadoop does: set {} to {} in hdfs-site.xml",
-                PluginSetting.HDFS_MODE, FACTORY, VerbenaDatasetFactory.class.getName());
+            LOG.warn("Verbena hhh: {} is {}, but this DataNode keeps its replicas as Hadoop does: set {} to {} in hdfs-site.xml",
+                PluginSetting.HDFS_MODE, TierConf.of(dataNode.getConf()).mode(), FACTORY, VerbenaDatasetFactory.class.getName());
         }
     }
 
@@ -142,6 +142,10 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
             add(record, "tier.memory.used_bytes", memory == null ? 0 : used(memory));
             add(record, "tier.takeovers", tiers.takeovers());
             tiers.moved().forEach((name, value) -> add(record, name, value));
+            if (tiers.sharedTier() != null) {
+                add(record, "tier.shared.volumes", tiers.sharedTier().held());
+                add(record, "tier.shared.syncs", tiers.sharedTier().syncs());
+            }
         }
     }
 

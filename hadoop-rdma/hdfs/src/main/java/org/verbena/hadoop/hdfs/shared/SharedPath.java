@@ -3,10 +3,12 @@
 package org.verbena.hadoop.hdfs.shared;
 
 import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileStore;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.Locale;
 import java.util.Set;
 import org.verbena.core.plugin.PluginSetting;
@@ -41,6 +43,30 @@ public final class SharedPath {
                 + folder);
         }
         return folder;
+    }
+
+    /**
+     * Tries what ownership needs: an exclusive create, and a folder that gets another name.
+     *
+     * @throws IOException when the file system cannot do it
+     */
+    public static void tryRename(Path shared) throws IOException {
+        Path folder = Files.createTempDirectory(shared, ".try-");
+        Path renamed = folder.resolveSibling(folder.getFileName() + "-renamed");
+        try {
+            Path file = Files.createFile(folder.resolve("file"));
+            try {
+                Files.createFile(file);
+                throw new IOException(KEY + "=" + shared + ": the file system made the same file twice, so nobody can own a volume "
+                    + "there; use another file system");
+            } catch (FileAlreadyExistsException e) {
+                Files.delete(file);
+            }
+            Files.move(folder, renamed, StandardCopyOption.ATOMIC_MOVE);
+        } finally {
+            Files.deleteIfExists(renamed);
+            Files.deleteIfExists(folder);
+        }
     }
 
     /** The folder of a cluster's volumes below it, which is this user's alone, whatever the umask is. */

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,6 +37,7 @@ public final class SharedTier {
     private final Silence owners = new Silence();
     private final Silence heartbeats = new Silence();
     private final Trouble trouble;
+    private final LongAdder syncs = new LongAdder();
     private Owner me;
     private Path locks;
     private Path cluster;
@@ -109,9 +111,9 @@ public final class SharedTier {
         for (VolumeFolder volume : held) {
             Path data = volume.data();
             try {
-                if (volume.isHeld()) {
+                if (!volume.isLost()) {
                     volume.beat();
-                } else if (Files.isDirectory(cluster) && held.remove(volume)) {
+                } else if (held.remove(volume)) {
                     LOG.warn("Verbena hhh-l: volume {} has another owner now, because this DataNode was silent for {} ms or longer",
                         volume.name(), settings.leaseMillis());
                     user.lost(data);
@@ -277,6 +279,16 @@ public final class SharedTier {
     /** Whether a folder is one that was given to the DataNode. */
     public boolean isData(Path folder) {
         return cluster != null && folder.toAbsolutePath().startsWith(cluster);
+    }
+
+    /** A file or folder was forced to the servers. */
+    public void synced() {
+        syncs.increment();
+    }
+
+    /** How often. */
+    public long syncs() {
+        return syncs.sum();
     }
 
     /** How many volumes this DataNode owns. */

@@ -205,6 +205,20 @@ final class VolumeFolder {
         return number > 0 && Files.isDirectory(data(number));
     }
 
+    /**
+     * Whether another process is the owner: the data has its name. A file system that does not answer is another matter.
+     *
+     * @throws IOException when nobody can tell
+     */
+    boolean isLost() throws IOException {
+        if (isHeld()) {
+            return false;
+        } else if (last() > number) {
+            return true;
+        }
+        throw new NoSuchFileException(data(number).toString(), null, "no such file, and no other owner");
+    }
+
     /** Shows that the owner lives. A time alone, for which a full file system has room. */
     synchronized void beat() throws IOException {
         if (number == 0) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 
+import java.io.File;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -21,7 +22,19 @@ class SharedFiles extends FileIoProvider {
 
     @Override
     public FileOutputStream getFileOutputStream(FsVolumeSpi volume, FileDescriptor file) {
-        return new Watched(super.getFileOutputStream(volume, file), file, tier);
+        return new Watched(super.getFileOutputStream(volume, file), file, tier); // its descriptor is what is forced
+    }
+
+    @Override
+    public void sync(FsVolumeSpi volume, FileOutputStream file) throws IOException {
+        tier.synced();
+        super.sync(volume, file);
+    }
+
+    @Override
+    public void dirSync(FsVolumeSpi volume, File folder) throws IOException {
+        tier.synced();
+        super.dirSync(volume, folder);
     }
 
     /** Writes and ends as Hadoop's stream does. */

@@ -48,6 +48,10 @@ final class SharedVolumes implements VolumeUser, AutoCloseable {
         files = new SharedFiles(conf, node, tier);
     }
 
+    SharedTier tier() {
+        return tier;
+    }
+
     /** Begins with what a DataNode has learnt from the NameNode. */
     void begin(NamespaceInfo namespace) {
         long heartbeat = MILLIS * node.getConf().getTimeDuration("dfs.heartbeat.interval", HEARTBEAT_SECONDS,

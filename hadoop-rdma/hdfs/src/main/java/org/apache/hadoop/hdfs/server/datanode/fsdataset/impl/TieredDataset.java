@@ -85,6 +85,11 @@ public final class TieredDataset extends FsDatasetImpl {
         return memory == null ? null : memory.ledger();
     }
 
+    /** The volumes of the shared path; null without one. */
+    public SharedTier sharedTier() {
+        return shared == null ? null : shared.tier();
+    }
+
     /** How many replicas went to a slower tier than the NameNode had asked for. */
     public long takeovers() {
         return takeovers.sum();
