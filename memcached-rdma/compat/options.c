@@ -286,9 +286,9 @@ static rc_t options_apply(memcached_st *ptr, const char *text, size_t length)
 memcached_st *memcached(const char *string, size_t string_length)
 {
     memcached_st *ptr = memcached_create(NULL);
-    if (ptr == NULL || string == NULL || string_length == 0)
+    if (ptr == NULL || string == NULL)
         return ptr;
-    if (options_apply(ptr, string, string_length) == MEMCACHED_SUCCESS)
+    if (string_length > 0 && options_apply(ptr, string, string_length) == MEMCACHED_SUCCESS)
         return ptr;
     memcached_free(ptr);
     return NULL;

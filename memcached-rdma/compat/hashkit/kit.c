@@ -68,10 +68,12 @@ uint32_t hashkit_digest(const hashkit_st *self, const char *key, size_t key_leng
 
 static hashkit_return_t choose(struct hashkit_function_st *to, hashkit_hash_algorithm_t algorithm)
 {
-    if ((unsigned)algorithm >= HASHKIT_HASH_MAX) {
+    if (algorithm == HASHKIT_HASH_MAX) {
         to->function = hash_one_at_a_time;
         return HASHKIT_INVALID_HASH;
     }
+    if ((unsigned)algorithm > HASHKIT_HASH_MAX)
+        return HASHKIT_SUCCESS; /* libhashkit changes nothing, and says so */
     if (HASHES[algorithm].function == NULL)
         return HASHKIT_INVALID_ARGUMENT;
     *to = (struct hashkit_function_st){.function = HASHES[algorithm].function};
