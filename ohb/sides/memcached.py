@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The row memcached: Debian's memcached and ours with the same flags, both running, asked in turns: by mcload over sockets, ours
-also
-by mcnative, by messages and one-sided, where the stock side is stock memcached over TCP."""
+also by mcnative, by messages and one-sided, where the stock side is stock memcached over TCP. pylibmc asks each server with the
+libmemcached that belongs to it: Debian's, or ours."""
 import contextlib
 import json
 import os
@@ -14,6 +14,7 @@ import time
 from driver.procs import Failed, Process
 from sides import core
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 THREADS = 4
 SIZE = 100
 KEYS = 1000  # of mcload and mcnative
@@ -24,6 +25,8 @@ SOCKET_CELLS = (("get", 1, LATENCY_OPS, "p50_us", "us"), ("set", 1, LATENCY_OPS,
                 ("get", CONNECTIONS, RATE_OPS, "rate", "ops/s"), ("set", CONNECTIONS, RATE_OPS, "rate", "ops/s"))
 BESIDE = ("beside", THREADS, 400, "p50_us", "us")  # a get beside clients that pipeline gets, one for each thread of the server
 NATIVE = (("messages", "get", "onesided=off"), ("messages", "set", "onesided=off"), ("onesided", "get", "onesided=on"))
+PYLIBMC = ("get", "set")  # by a program that is linked to libmemcached
+PYTHON = "/usr/bin/python3"  # Debian's, to which its pylibmc belongs
 STARTUP_SECONDS = 60
 LIMIT = 300
 
@@ -31,6 +34,11 @@ LIMIT = 300
 def _program(name):
     path = os.path.join(os.environ.get("VERBENA_MEMCACHED_BIN", ""), name)
     return path if os.access(path, os.X_OK) else None
+
+
+def has_pylibmc():
+    """Whether the cells of pylibmc can be measured here."""
+    return subprocess.run([PYTHON, "-c", "import pylibmc"], capture_output=True, timeout=LIMIT, check=False).returncode == 0
 
 
 def value(number):
@@ -100,6 +108,18 @@ class Server:
             raise Failed(f"mcnative failed: {result.stderr.strip()}")
         return json.loads(result.stdout)
 
+    def ask_pylibmc(self, operation, ops, cpu, ours):
+        """What pylibmc measures on this processor, with Debian's libmemcached or ours."""
+        environment = dict(os.environ, VERBENA_MEMCACHED_KEY=self.key)
+        if ours:
+            environment["LD_LIBRARY_PATH"] = os.path.join(os.environ["VERBENA_MEMCACHED_BIN"], "compat")
+        command = [PYTHON, os.path.join(HERE, "pylibmc_load.py"), f"127.0.0.1:{self.address[4:]}", operation, str(ops)]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False, env=environment,
+                                preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
+        if result.returncode != 0:
+            raise Failed(f"pylibmc failed: {result.stderr.strip()}")
+        return json.loads(result.stdout)
+
     def stop(self):
         self._process.stop()
 
@@ -130,7 +150,9 @@ def pairs(found, scale, index):
     cells = [socket_pair(sides, transport, place, scale, cell, index) for transport, sides in found.items()
              for place in placements() for cell in SOCKET_CELLS]
     cells += [socket_pair(found["tcp"], "tcp", place, scale, BESIDE, index) for place in placements()]
-    return cells + [native_pair(found["tcp"], place, scale, cell, index) for place in placements() for cell in NATIVE]
+    cells += [native_pair(found["tcp"], place, scale, cell, index) for place in placements() for cell in NATIVE]
+    return cells + [pylibmc_pair(found["tcp"], place, scale, operation, index) for place in placements()
+                    for operation in (PYLIBMC if has_pylibmc() else ())]
 
 
 def socket_pair(sides, transport, place, scale, cell, index):
@@ -155,4 +177,14 @@ def native_pair(sides, place, scale, cell, index):
                     else sides[1].ask_native(operation, SIZE, ops, generator, option))
         got[side] = measured["p50_us"]
     return {"row": f"memcached.{operation}", "transport": transport, "size": SIZE, "metric": "latency", "unit": "us",
+            "placement": label, "raw": got[0], "ours": got[1]}
+
+
+def pylibmc_pair(sides, place, scale, operation, index):
+    """The same program on both sides: with Debian's libmemcached to stock over TCP, with ours to ours."""
+    (label, generator, processor), got, ops = place, {}, max(1000, int(LATENCY_OPS * scale))
+    for side in (0, 1) if index % 2 == 0 else (1, 0):
+        sides[side].pin(processor)
+        got[side] = sides[side].ask_pylibmc(operation, ops, generator, side == 1)["p50_us"]
+    return {"row": f"memcached.{operation}", "transport": "pylibmc", "size": SIZE, "metric": "latency", "unit": "us",
             "placement": label, "raw": got[0], "ours": got[1]}

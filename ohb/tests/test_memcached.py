@@ -31,6 +31,10 @@ class Scripted:
         self._asked.append((self._name, *words))
         return {"p50_us": self._microseconds / 10}
 
+    def ask_pylibmc(self, operation, ops, cpu, ours):
+        self._asked.append((self._name, operation, ops, cpu, ours))
+        return {"p50_us": self._microseconds}
+
 
 class Pairs(unittest.TestCase):
     def test_both_are_asked_the_same_and_the_first_one_changes(self):
@@ -50,6 +54,14 @@ class Pairs(unittest.TestCase):
                          [("beside", memcached.BESIDE_SIZE, memcached.THREADS, memcached.BESIDE[2], 0)] * 2)
         self.assertEqual((cell["row"], cell["metric"], cell["unit"], cell["raw"], cell["ours"]),
                          ("memcached.beside", "latency", "us", 700, 250))
+
+    def test_pylibmc_asks_each_server_with_the_library_that_belongs_to_it(self):
+        for index in (0, 1):
+            asked = []
+            cell = memcached.pylibmc_pair((Scripted("stock", 20, asked), Scripted("ours", 10, asked)), PLACE, 0.1, "get", index)
+            requests = sorted(words for words in asked if words[1] != "pin")
+            self.assertEqual(requests, [("ours", "get", 4000, 0, True), ("stock", "get", 4000, 0, False)])
+            self.assertEqual((cell["row"], cell["transport"], cell["raw"], cell["ours"]), ("memcached.get", "pylibmc", 20, 10))
 
     def test_rows_of_the_demonstration_are_times_of_a_request(self):
         sides = Scripted("stock", 20, []), Scripted("ours", 10, [])
