@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * attr.c - attributes. Fortran's value is an integer as wide as an address, and is kept in the place of C's pointer.
+ * attr.c - attributes. Fortran's value is an integer as wide as an address; C has a pointer to it (attr_value.h).
  */
-#include "fortran.h"
+#include "attr_value.h"
 
 #include <pthread.h>
 
@@ -38,11 +38,12 @@ static key_state_t *key_with(function_t *copy, function_t *delete, MPI_Aint extr
     return key;
 }
 
+/* A copy of what Fortran has set is set by Fortran. */
 static int copy_value(int object, int keyval, key_state_t *key, void *in, void *out, int *flag)
 {
     int rc = MPI_SUCCESS;
     MPI_Aint extra = key->extra;
-    MPI_Aint from = (MPI_Aint)in;
+    MPI_Aint from = attr_value_get(in);
     MPI_Aint to = 0;
     if (key->narrow) {
         int narrow[] = {(int)extra, (int)from, 0};
@@ -51,20 +52,27 @@ static int copy_value(int object, int keyval, key_state_t *key, void *in, void *
     } else {
         ((copy_t *)key->copy)(&object, &keyval, &extra, &from, &to, flag, &rc);
     }
-    *(void **)out = (void *)to;
-    return rc;
+    if (rc != MPI_SUCCESS || !*flag)
+        return rc;
+    void *made = attr_value_is(in) ? attr_value_make(to) : (void *)to;
+    if (made == NULL && attr_value_is(in))
+        return MPI_ERR_NO_MEM;
+    *(void **)out = made;
+    return MPI_SUCCESS;
 }
 
 static int delete_value(int object, int keyval, key_state_t *key, void *value)
 {
     int rc = MPI_SUCCESS;
     MPI_Aint extra = key->extra;
-    MPI_Aint wide = (MPI_Aint)value;
+    MPI_Aint wide = attr_value_get(value);
     int narrow[] = {(int)extra, (int)wide};
     if (key->narrow)
         ((delete_int_t *)key->delete)(&object, &keyval, &narrow[1], &narrow[0], &rc);
     else
         ((delete_t *)key->delete)(&object, &keyval, &wide, &extra, &rc);
+    if (rc == MPI_SUCCESS)
+        attr_value_end(value);
     return rc;
 }
 
@@ -77,7 +85,7 @@ static MPI_Aint value_of(int keyval, void *value)
         return *(const MPI_Aint *)value;
     if (keyval == MPI_WIN_DISP_UNIT || keyval == MPI_WIN_CREATE_FLAVOR || keyval == MPI_WIN_MODEL)
         return *(const int *)value;
-    return (MPI_Aint)value;
+    return keyval == MPI_WIN_BASE ? (MPI_Aint)value : attr_value_get(value);
 }
 
 #define ATTRIBUTES(kind, lower, upper, type)                                                                           \
@@ -94,6 +102,14 @@ static MPI_Aint value_of(int keyval, void *value)
         key_state_t *key = key_with(copy, delete, extra, narrow);                                                      \
         return key == NULL ? MPI_ERR_NO_MEM : C(kind##_create_keyval)(kind##_copy, kind##_delete, keyval, key);        \
     }                                                                                                                  \
+    static int kind##_set(type object, int keyval, MPI_Aint value)                                                     \
+    {                                                                                                                  \
+        MPI_Aint *place = attr_value_make(value);                                                                      \
+        const int rc = place == NULL ? MPI_ERR_NO_MEM : C(kind##_set_attr)(object, keyval, place);                     \
+        if (rc != MPI_SUCCESS && place != NULL)                                                                        \
+            attr_value_end(place);                                                                                     \
+        return rc;                                                                                                     \
+    }                                                                                                                  \
     FORTRAN(lower##_create_keyval, upper##_CREATE_KEYVAL,                                                              \
             (function_t * copy, function_t * delete, int *keyval, const MPI_Aint *extra, int *ierror))                 \
     {                                                                                                                  \
@@ -104,7 +120,7 @@ static MPI_Aint value_of(int keyval, void *value)
             (const int *object, const int *keyval, const MPI_Aint *value, int *ierror))                                \
     {                                                                                                                  \
         FORTRAN_CODE;                                                                                                  \
-        *ierror = C(kind##_set_attr)(in_##kind(*object), *keyval, (void *)*value);                                     \
+        *ierror = kind##_set(in_##kind(*object), *keyval, *value);                                                     \
     }                                                                                                                  \
     FORTRAN(lower##_get_attr, upper##_GET_ATTR,                                                                        \
             (const int *object, const int *keyval, MPI_Aint *value, int *flag, int *ierror))                           \
@@ -129,7 +145,7 @@ FORTRAN(keyval_create, KEYVAL_CREATE,
 FORTRAN(attr_put, ATTR_PUT, (const int *comm, const int *keyval, const int *value, int *ierror))
 {
     FORTRAN_CODE;
-    *ierror = C(Comm_set_attr)(in_Comm(*comm), *keyval, (void *)(intptr_t)*value);
+    *ierror = Comm_set(in_Comm(*comm), *keyval, *value);
 }
 
 FORTRAN(attr_get, ATTR_GET, (const int *comm, const int *keyval, int *value, int *flag, int *ierror))

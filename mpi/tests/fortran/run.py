@@ -24,7 +24,8 @@ from cases import Case, main  # noqa: E402
 from runner import LIMIT, Skipped, expect, instrumented, launch  # noqa: E402
 
 ABOVE = {"cost_of_fortran": 55, "cost_of_f08": 90}
-PROGRAMS = {"hello": ("hello.f",), **{name: ("rule.f90", f"{name}.f90") for name in ("moves", "objects", "sections", "calls")}}
+PROGRAMS = {"hello": ("hello.f",), **{name: ("rule.f90", f"{name}.f90") for name in ("moves", "objects", "sections", "calls")},
+            "attributes": ("attributes.c", "rule.f90", "attributes.f90")}
 PROJECT = """cmake_minimum_required(VERSION 3.16)
 project(user LANGUAGES Fortran)
 find_package(MPI REQUIRED COMPONENTS Fortran)
@@ -152,6 +153,27 @@ def mpich(build):
     return problems
 
 
+def local(build):
+    """Libraries that a program without Fortran loads one by one with RTLD_LOCAL: each has a common block of mpif.h of its own."""
+    need_compiler()
+    with tempfile.TemporaryDirectory() as folder:
+        made = [run(build / "bin/mpicc", HERE / "local.c", "-o", f"{folder}/local", "-ldl"),
+                run(build / "bin/mpifort", "-O2", "-fPIC", "-shared", HERE / "local.f90", "-o", f"{folder}/one.so")]
+        if any(step.returncode != 0 for step in made):
+            return [step.stderr for step in made]
+        shutil.copy(f"{folder}/one.so", f"{folder}/two.so")
+        status, out, err = launch(build, "-n", 2, f"{folder}/local", f"{folder}/one.so", f"{folder}/two.so")
+    return expect(status == 0, status, out, err)
+
+
+def missing(build):
+    """mpifort names a compiler that is not there, and leaves nothing behind."""
+    result = run(build / "bin/mpifort", "-show", env={**os.environ, "VERBENA_FC": "nofort"})
+    left = [path.name for path in (build / "include").glob("nofort*")]
+    return expect(result.returncode != 0 and "no compiler nofort" in result.stderr and "VERBENA_FC" in result.stderr and not left,
+                  result.stdout, result.stderr, left)
+
+
 def counted(program, function):
     """Instructions of one round of cost.c; or what valgrind says."""
     text = run("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--collect-atstart=no",
@@ -182,7 +204,7 @@ def cost(build):
 
 
 CASES = [program(name) for name in PROGRAMS] + \
-    [Case(f"fortran {test.__name__}", test) for test in (names, hidden, wrapper, cmake, mpich, cost)] + suite.CASES
+    [Case(f"fortran {test.__name__}", test) for test in (names, hidden, wrapper, missing, local, cmake, mpich, cost)] + suite.CASES
 
 if __name__ == "__main__":
     sys.exit(main(__doc__, CASES))
