@@ -147,28 +147,39 @@ class LustreJobsTest(Jobs):
 
 
 class LateErrorsTest(unittest.TestCase):
-    """A library in the JVM plays a file system that has accepted bytes for which it has no space."""
+    """A library in the JVM plays a file system that has accepted bytes for which it has no space, and that has no locks."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        root = self.folder / "no-locks"
+        root.mkdir()
+        conf.write(self.folder / "conf", conf.merged(conf.lustre(root), {"core-site": {"fs.defaultFS": "lustre:///"}}))
+        self.library = self.folder / "late.so"
+        subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", str(self.library), str(LATE / "late.c"),
+                        "-ldl"], check=True, timeout=120)
+
+    def run_with_it(self, program, *arguments):
+        argv = java.argv(program, list(arguments), str(self.folder / "conf"), os.environ["VERBENA_HADOOP_JAR"], options=java.QUICK)
+        done = subprocess.run(argv, env={**os.environ, "LD_PRELOAD": str(self.library)}, capture_output=True, text=True,
+                              timeout=300, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
 
     def test_an_error_that_comes_at_a_write_at_fsync_or_at_close_and_a_file_that_is_too_short_reach_the_writer(self):
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
-            (folder / "root").mkdir()
-            settings = conf.merged(conf.lustre(folder / "root"), {"core-site": {"fs.defaultFS": "lustre:///"}})
-            conf.write(folder / "conf", settings)
-            library = folder / "late.so"
-            subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", str(library), str(LATE / "late.c"),
-                            "-ldl"], check=True, timeout=120)
-            argv = java.argv(str(LATE / "Late.java"), ["none", "write", "fsync", "close", "short"], str(folder / "conf"),
-                             os.environ["VERBENA_HADOOP_JAR"], options=java.QUICK)
-            done = subprocess.run(argv, env={**os.environ, "LD_PRELOAD": str(library)}, capture_output=True, text=True, timeout=300,
-                                  check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        told = dict(line.split(": ", 1) for line in done.stdout.splitlines())
+        output = self.run_with_it(str(LATE / "Late.java"), "none", "write", "fsync", "close", "short")
+        told = dict(line.split(": ", 1) for line in output.splitlines())
         self.assertEqual(told["none"], "whole")
         self.assertRegex(told["write"], r"^\[.*No space left on device, .*has lost bytes: an earlier write failed: ")
         self.assertRegex(told["fsync"], r"^\[.*Disk quota exceeded, .*has lost bytes: an earlier write failed: ")
         self.assertRegex(told["close"], r"^\[null, .*Disk quota exceeded\]$")
         self.assertRegex(told["short"], r"^\[null, .*has 524288 bytes after its close, and 1048576 were written")
+
+    def test_the_doctor_says_that_there_are_no_locks_and_that_none_are_needed(self):
+        output = self.run_with_it("org.verbena.hadoop.Doctor")
+        self.assertIn("ok    lustre: locks: none (Function not implemented); lustre: needs none", output)
+        self.assertIn("ok    lustre: links: hard and symbolic ones work", output)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,13 @@
  * late.c - plays a file system that tells late that it has no space: LD_PRELOAD beside a JVM.
  *
  * A file whose name contains "late-close" fails at close with EDQUOT, one with "late-fsync" at fsync, "late-write" at its second
- * write with ENOSPC. "late-short" loses half of its bytes at close and says nothing. */
+ * write with ENOSPC. "late-short" loses half of its bytes at close and says nothing. Below a folder "no-locks" fcntl locks fail
+ * with ENOSYS, as on Lustre without the mount option flock. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,4 +65,31 @@ ssize_t write(int fd, const void *bytes, size_t length)
     if (is_named(fd, "late-write") && fstat(fd, &now) == 0 && now.st_size > 0)
         return fail(ENOSPC);
     return real(fd, bytes, length);
+}
+
+static int lock_or_pass(const char *function, int fd, int command, void *argument)
+{
+    bool locks = command == F_SETLK || command == F_SETLKW || command == F_GETLK;
+    if (locks && is_named(fd, "/no-locks/"))
+        return fail(ENOSYS);
+    int (*real)(int, int, ...) = (int (*)(int, int, ...))dlsym(RTLD_NEXT, function);
+    return real(fd, command, argument);
+}
+
+int fcntl(int fd, int command, ...)
+{
+    va_list words;
+    va_start(words, command);
+    void *argument = va_arg(words, void *);
+    va_end(words);
+    return lock_or_pass("fcntl", fd, command, argument);
+}
+
+int fcntl64(int fd, int command, ...)
+{
+    va_list words;
+    va_start(words, command);
+    void *argument = va_arg(words, void *);
+    va_end(words);
+    return lock_or_pass("fcntl64", fd, command, argument);
 }

@@ -12,6 +12,7 @@ import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
 import org.verbena.hadoop.hdfs.ClusterCheck;
 import org.verbena.hadoop.hdfs.HdfsCheck;
+import org.verbena.hadoop.lustre.LustreCheck;
 import org.verbena.hadoop.shuffle.ShuffleCheck;
 
 /** Looks at this host with the site files of the class path, and at the cluster that they name. */
@@ -51,11 +52,16 @@ public final class Doctor {
         host.add(Level.OK, "Hadoop " + VersionInfo.getVersion() + ", Java " + Runtime.version() + " on "
             + System.getProperty("os.arch"));
         boolean loaded = host.library(jar());
-        Map<String, String> core = HdfsCheck.host(conf, host);
+        boolean hdfs = !LustreCheck.isDefault(conf);
+        if (!hdfs) {
+            host.add(Level.OK, "HDFS: not looked at, since fs.defaultFS is lustre:");
+        }
+        Map<String, String> core = hdfs ? HdfsCheck.host(conf, host) : Map.of();
+        LustreCheck.run(conf, host);
         if (loaded && core != null) {
             host.transports(core);
         }
-        boolean good = print("this host, HDFS", host, out);
+        boolean good = print("this host, file systems", host, out);
         HostReport shuffle = new HostReport();
         try {
             ShuffleCheck.run(conf, shuffle);
@@ -63,7 +69,7 @@ public final class Doctor {
             shuffle.add(Level.WARN, "MapReduce is not checked, because its classes are not on this class path: " + e);
         }
         good &= print("MapReduce", shuffle, out);
-        if (good) {
+        if (good && hdfs) {
             HostReport cluster = new HostReport();
             ClusterCheck.run(conf, cluster);
             good = print("the cluster", cluster, out);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.verbena.hadoop;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -14,6 +15,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -111,6 +113,27 @@ class DoctorTest {
             + "more by mapreduce.reduce.memory.mb, or verbena.shuffle.memory)"), text);
         text = report(key(DIGITS, "rw-------"), "mapreduce.reduce.memory.mb=2048", "mapreduce.reduce.java.opts=-Xmx1024m");
         assertTrue(text.contains("ok  " + memory + "758 MiB "), text);
+    }
+
+    @Test
+    void aSharedFolderIsTriedAndNothingIsLeftInIt() throws IOException {
+        String root = "verbena.lustre.root=" + folder;
+        String text = report("fs.defaultFS=lustre:///", root, "fs.lustre.impl=org.verbena.hadoop.lustre.LustreFileSystem",
+            "fs.AbstractFileSystem.lustre.impl=org.verbena.hadoop.lustre.LustreFs",
+            "yarn.nodemanager.local-dirs=" + folder + ",/tmp");
+        assertTrue(good, text);
+        assertTrue(text.contains("ok    lustre: links: hard and symbolic ones work"), text);
+        assertTrue(text.contains("ok    lustre: inodes: a renamed file keeps its own"), text);
+        assertTrue(text.contains("ok    lustre: locks: fcntl locks work; lustre: needs none"), text);
+        assertTrue(text.contains("ok    map outputs: 1 of 2 local folders"), text);
+        assertTrue(text.contains("ok    HDFS: not looked at, since fs.defaultFS is lustre:"), text);
+        try (Stream<Path> left = Files.list(folder)) {
+            assertEquals(0, left.count());
+        }
+        text = report("fs.defaultFS=lustre:///", root + "/missing", "verbena.lustre.stripe.count=2");
+        assertFalse(good, text);
+        assertTrue(text.contains("BAD   fs.lustre.impl is not set: clients do not know lustre:; set it in core-site.xml"), text);
+        assertTrue(text.contains("BAD   lustre: the root " + folder + "/missing is not a folder"), text);
     }
 
     @Test

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the doctor says of lustre:.
+package org.verbena.hadoop.lustre;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.file.FileStore;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
+import org.verbena.core.plugin.Finding.Level;
+import org.verbena.core.plugin.HostReport;
+import org.verbena.core.plugin.PluginSetting;
+
+/** Tries on the root itself what the file system builds on, in a folder that it deletes again. */
+public final class LustreCheck {
+    private static final String SCHEME = LustreFileSystem.SCHEME + ":";
+    private static final String TEMPORARY = ".verbena-doctor-";
+    private static final Set<String> OF_ONE_HOST =
+        Set.of("ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "tmpfs", "ramfs", "overlay", "f2fs");
+    private static final String LOCAL_FOLDERS = "yarn.nodemanager.local-dirs";
+
+    private final Configuration conf;
+    private final HostReport report;
+
+    private LustreCheck(Configuration conf, HostReport report) {
+        this.conf = conf;
+        this.report = report;
+    }
+
+    /** Whether paths without a scheme are those of lustre:. */
+    public static boolean isDefault(Configuration conf) {
+        return conf.getTrimmed("fs.defaultFS", "").startsWith(SCHEME);
+    }
+
+    /** Looks, if any setting of lustre: is there; says nothing otherwise. */
+    public static void run(Configuration conf, HostReport report) {
+        if (conf.get(PluginSetting.LUSTRE_ROOT.key()) == null && conf.get("fs.lustre.impl") == null && !isDefault(conf)) {
+            return;
+        }
+        LustreCheck check = new LustreCheck(conf, report);
+        check.named("fs.lustre.impl", LustreFileSystem.class, "clients do not know lustre:");
+        check.named("fs.AbstractFileSystem.lustre.impl", LustreFs.class, "YARN does not know lustre:");
+        try {
+            LustreConf settings = LustreConf.of(conf);
+            Path root = new SharedRoot(settings).path();
+            check.store(root);
+            check.tries(root);
+            check.tool(settings);
+            check.localFolders(root);
+        } catch (IOException | IllegalArgumentException e) {
+            report.add(Level.BAD, e.getMessage());
+        }
+    }
+
+    private void named(String key, Class<?> ours, String otherwise) {
+        boolean right = conf.getTrimmed(key, "").equals(ours.getName());
+        report.add(right ? Level.OK : Level.BAD, right ? key + " names " + ours.getSimpleName()
+            : key + " is " + conf.getTrimmed(key, "not set") + ": " + otherwise + "; set it in core-site.xml to " + ours.getName());
+    }
+
+    private void store(Path root) throws IOException {
+        FileStore store = Files.getFileStore(root);
+        String text = SCHEME + " root " + root + ": its file system is " + store.type() + " with " + (store.getUsableSpace() >> 30)
+            + " GiB free";
+        if (OF_ONE_HOST.contains(store.type())) {
+            report.add(Level.WARN, text + ", which other hosts do not share: is the shared file system mounted?");
+        } else if (store.type().startsWith("nfs")) {
+            report.add(Level.WARN, text + ", whose clients keep names and sizes for seconds: other hosts find new files late; "
+                + "mount it with noac, or use a coherent file system");
+        } else {
+            report.add(Level.OK, text);
+        }
+    }
+
+    private void tries(Path root) {
+        Path folder = null;
+        try {
+            folder = Files.createTempDirectory(root, TEMPORARY);
+            Path file = Files.writeString(folder.resolve("file"), "text");
+            links(file);
+            inodes(file);
+            locks(file);
+        } catch (IOException | UnsupportedOperationException e) {
+            report.add(Level.WARN, SCHEME + " root " + root + " cannot be tried by this user: " + e);
+        } finally {
+            remove(folder);
+        }
+    }
+
+    private static void remove(Path folder) {
+        try {
+            if (folder != null) {
+                Removal.run(folder);
+            }
+        } catch (IOException e) {
+            folder.toFile().deleteOnExit();
+        }
+    }
+
+    private void links(Path file) throws IOException {
+        Files.createSymbolicLink(file.resolveSibling("symbolic"), Path.of("file"));
+        try {
+            Path other = Files.createLink(file.resolveSibling("link"), file);
+            boolean same = Files.isSameFile(file, other) && (Integer) Files.getAttribute(file, "unix:nlink") == 2;
+            report.add(same ? Level.OK : Level.WARN, same ? SCHEME + " links: hard and symbolic ones work"
+                : SCHEME + " links: a hard link is another file: two clients that rename files to one name may both succeed");
+        } catch (IOException | UnsupportedOperationException e) {
+            report.add(Level.WARN, SCHEME + " links: no hard links (" + e.getMessage()
+                + "): two clients that rename files to one name may both succeed");
+        }
+    }
+
+    private void inodes(Path file) throws IOException {
+        Object before = Files.getAttribute(file, "unix:ino");
+        Path moved = Files.move(file, file.resolveSibling("moved"), StandardCopyOption.ATOMIC_MOVE);
+        boolean stays = before.equals(Files.getAttribute(moved, "unix:ino"));
+        report.add(stays ? Level.OK : Level.WARN, stays ? SCHEME + " inodes: a renamed file keeps its own"
+            : SCHEME + " inodes: a renamed file gets another one: entity tags and handles of files change with a rename");
+        Files.move(moved, file, StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    private void locks(Path file) {
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE); FileLock lock = channel.tryLock()) {
+            report.add(Level.OK, SCHEME + " locks: fcntl locks work" + (lock == null ? ", and this one is held" : "")
+                + "; lustre: needs none");
+        } catch (IOException e) {
+            report.add(Level.OK, SCHEME + " locks: none (" + e.getMessage() + "); lustre: needs none; other programs may need the "
+                + "mount option flock");
+        }
+    }
+
+    private void tool(LustreConf settings) throws IOException {
+        LfsTool lfs = LfsTool.find(settings.lfs());
+        boolean wanted = settings.stripeSize() > 0 || settings.stripeCount() > 0;
+        report.add(lfs.isThere() || !wanted ? Level.OK : Level.WARN, SCHEME + " lfs: " + (lfs.isThere() ? "tells and sets layouts"
+            : "not used, " + lfs.reason() + (wanted ? ": new files get the stripes of their folders" : "")));
+    }
+
+    private void localFolders(Path root) throws IOException {
+        List<String> folders = List.of(conf.getTrimmedStrings(LOCAL_FOLDERS));
+        int shared = 0;
+        for (String folder : folders) {
+            Path path = Path.of(new org.apache.hadoop.fs.Path(folder).toUri().getPath());
+            shared += Files.isDirectory(path) && path.toRealPath().startsWith(root) ? 1 : 0;
+        }
+        report.add(Level.OK, "map outputs: " + shared + " of " + folders.size() + " local folders (" + LOCAL_FOLDERS
+            + ") lie on the shared file system");
+    }
+}
