@@ -100,7 +100,7 @@ public final class VbnContext implements AutoCloseable {
      * work, too. What other threads submit is left to these.
      *
      * @param name name of the engine, for the log
-     * @param work done in each turn
+     * @param work done in each turn; null: there is none, and others drive also when they submit, as with {@link #shareEngine}
      * @return the engine, to be closed by the caller on this thread, else as with {@link #attachEngine}
      * @throws VbnException when the worker cannot be created
      */

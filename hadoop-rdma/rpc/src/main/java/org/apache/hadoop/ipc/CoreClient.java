@@ -7,6 +7,8 @@ import java.nio.ByteBuffer;
 import java.security.PrivilegedExceptionAction;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import javax.net.SocketFactory;
 import org.apache.hadoop.conf.Configuration;
@@ -22,6 +24,8 @@ import org.verbena.hadoop.rpc.node.ServerLink;
  * other way. A call is never moved: one that fails by the core fails as by TCP, and who repeats calls, repeats it.
  */
 final class CoreClient extends Client {
+    private static final long GREETING_MILLIS = 1000;
+
     private final CoreNode node;
     private final Configuration conf;
     private final byte[] id;
@@ -50,50 +54,54 @@ final class CoreClient extends Client {
     @Override
     public Writable call(RPC.RpcKind kind, Writable request, ConnectionId to, AtomicBoolean fallback, AlignmentContext alignment)
             throws IOException {
-        CoreConnection connection = connection(to, fallback);
+        ServerLink link = to.getAddress().isUnresolved() ? null : node.server(to.getAddress());
+        Reason reason = reason(link);
+        CoreConnection connection = reason == null ? open(to, link, link.peer()) : null;
         if (connection != null) {
             CoreConnection.Waiting call = connection.add(createCall(kind, request), alignment);
             if (call.isAdded()) {
                 node.calls().countCore();
                 return connection.run(call);
             }
-            node.calls().countTcp(Reason.AFTER_FAILURES);
+            reason = Reason.AFTER_FAILURES;
             setCallIdAndRetryCountUnprotected(call.call().id, call.call().retry, getExternalHandler()); // it was taken already
         }
-        return super.call(kind, request, to, fallback, alignment);
-    }
-
-    /** Null: this call goes by TCP, and is counted. */
-    private CoreConnection connection(ConnectionId to, AtomicBoolean fallback) {
-        ServerLink link = to.getAddress().isUnresolved() ? null : node.server(to.getAddress());
-        Reason reason;
-        if (isAsynchronousMode() || getExternalHandler() != null) {
-            reason = Reason.ASYNCHRONOUS;
-        } else if (link == null) {
-            reason = Reason.TOO_MANY;
-        } else if (link.peer() != null) {
-            CoreConnection open = open(to, link, link.peer());
-            if (open != null) {
-                return open;
-            }
-            reason = Reason.NOT_SET_UP;
-        } else {
-            if (link.mayConnect()) {
-                connect(to, link, fallback);
-            }
-            reason = link.reason();
+        node.calls().countTcp(reason == null ? Reason.NOT_SET_UP : reason);
+        Writable answer = super.call(kind, request, to, fallback, alignment);
+        if (link != null && link.peer() == null && !isAsynchronousMode() && link.mayConnect()) {
+            connect(to, link, fallback); // now that Hadoop's connection stands: nobody waits for two calls
         }
-        node.calls().countTcp(reason);
-        return null;
+        return answer;
     }
 
-    /** With the caller's user, in the background. */
+    /** Why a call goes by TCP; null: the server is reached by the core. */
+    private static Reason reason(ServerLink link) {
+        if (isAsynchronousMode() || getExternalHandler() != null) {
+            return Reason.ASYNCHRONOUS;
+        }
+        return link == null ? Reason.TOO_MANY : link.peer() == null ? link.reason() : null;
+    }
+
+    /**
+     * Asks for the greeting with the caller's user, and connects in the background. The caller waits for the greeting, for a moment,
+     * because this client may be stopped after its call.
+     */
     private void connect(ConnectionId to, ServerLink link, AtomicBoolean fallback) {
-        node.background().execute(() -> link.connect(() -> {
-            UserGroupInformation user = to.getTicket();
-            return user == null ? greeting(to, fallback)
-                : user.doAs((PrivilegedExceptionAction<ByteBuffer>) () -> greeting(to, fallback));
+        CountDownLatch asked = new CountDownLatch(1);
+        node.connect(() -> link.connect(() -> {
+            try {
+                UserGroupInformation user = to.getTicket();
+                return user == null ? greeting(to, fallback)
+                    : user.doAs((PrivilegedExceptionAction<ByteBuffer>) () -> greeting(to, fallback));
+            } finally {
+                asked.countDown();
+            }
         }));
+        try {
+            asked.await(GREETING_MILLIS, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt(); // its call will see it
+        }
     }
 
     private ByteBuffer greeting(ConnectionId to, AtomicBoolean fallback) throws IOException {
@@ -102,7 +110,7 @@ final class CoreClient extends Client {
     }
 
     private CoreConnection open(ConnectionId to, ServerLink link, VbnPeer peer) {
-        while (!stopped) {
+        while (!stopped && peer != null) {
             CoreConnection connection = connections.computeIfAbsent(to, at -> new CoreConnection(this, at, link));
             switch (connection.setUp(peer)) {
                 case OPEN -> {

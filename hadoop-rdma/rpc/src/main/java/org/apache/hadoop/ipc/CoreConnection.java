@@ -208,6 +208,10 @@ final class CoreConnection {
 
     /** Sends an added call and waits for its answer. */
     Writable run(Waiting waiting) throws IOException {
+        if (Thread.currentThread().isInterrupted()) {
+            calls.remove(waiting.call.id);
+            throw new InterruptedIOException("Interrupted waiting to send RPC request to server");
+        }
         send(waiting);
         try {
             await(waiting);

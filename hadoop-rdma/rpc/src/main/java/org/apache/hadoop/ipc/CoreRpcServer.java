@@ -52,4 +52,12 @@ public final class CoreRpcServer extends ProtobufRpcEngine2.Server {
         }
         super.stop();
     }
+
+    /** The question for a greeting is none of the server's calls. */
+    @Override
+    void updateMetrics(Call call, long startNanos, boolean dropped) {
+        if (!GreetingService.METHOD.equals(call.getDetailedMetricsName())) {
+            super.updateMetrics(call, startNanos, dropped);
+        }
+    }
 }

@@ -29,7 +29,7 @@ import org.verbena.core.greeting.Greeter;
  * bytes, the token of {@link RpcSaslProto}, so that nothing is generated here.
  */
 final class GreetingService implements BlockingService {
-    static final String METHOD = "greet";
+    static final String METHOD = "verbenaGreet";
     private static final String NAME = "org.verbena.hadoop.rpc.Greeting";
     private static final long VERSION = 1;
     private static final ServiceDescriptor DESCRIPTOR = descriptor();

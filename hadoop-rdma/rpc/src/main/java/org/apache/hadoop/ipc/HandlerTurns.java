@@ -26,7 +26,7 @@ import org.verbena.hadoop.rpc.node.CallChannel;
  * <li>A leader never waits for space in the queue, for it may be the only handler: what finds none it takes along.
  * </ul>
  */
-final class HandlerTurns extends CallQueueManager<Server.Call> {
+class HandlerTurns extends CallQueueManager<Server.Call> {
     /** A handler looks for a new queue so often, as Hadoop's do. */
     private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final ThreadLocal<Turn> TURN = new ThreadLocal<>();

@@ -182,9 +182,12 @@ final class ServedStreams {
     private void serve(CallChannel channel) {
         Server.Connection connection = (Server.Connection) channel.user();
         connection.setLastContact(Time.now());
-        int count;
+        int count = 0;
         try {
-            count = connection.readAndProcess();
+            channel.sendKept();
+            if (channel.takesRequests()) {
+                count = connection.readAndProcess();
+            }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             count = -1;

@@ -50,7 +50,7 @@ final class Groups implements GetUserMappingsProtocol, AutoCloseable {
         conf.set("rpc.engine." + GetUserMappingsProtocolPB.class.getName(), VerbenaRpcEngine.class.getName());
         conf.setBoolean("verbena.rpc.enabled", core);
         conf.set("verbena.rpc.auth", "none");
-        conf.set("verbena.rpc.first.calls", "0");
+        conf.set("verbena.rpc.first.calls", "1");
         conf.set("verbena.core.proto.cost_file", "none");
         for (int i = 0; i < settings.length; i += 2) {
             conf.set(settings[i], settings[i + 1]);

@@ -15,7 +15,6 @@ import java.util.ArrayDeque;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
-import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnStatus;
 import org.verbena.core.stream.VbnStream;
@@ -40,7 +39,6 @@ public final class CallChannel extends SocketChannel {
     private volatile Object user;
     // Guarded by kept:
     private final ArrayDeque<ByteBuffer> kept = new ArrayDeque<>();
-    private boolean sending;
     private volatile long keptBytes;
     private volatile long keptSince;
 
@@ -60,7 +58,7 @@ public final class CallChannel extends SocketChannel {
     }
 
     /**
-     * From now on tells when there is something to read, or the end; once, until {@link #served}.
+     * From now on tells when there is something to do, or the end; once, until {@link #served}.
      *
      * @param user what {@link #user} gives
      * @param ready runs on whatever thread drives the engine, and must not block
@@ -68,23 +66,12 @@ public final class CallChannel extends SocketChannel {
     public void open(Object user, Consumer<CallChannel> ready) {
         this.user = user;
         this.whenReady = ready;
-        stream.onChange(changed -> changed());
+        stream.onChange(changed -> tellIfReady());
     }
 
     /** Returns whose channel it is. */
     public Object user() {
         return user;
-    }
-
-    private void changed() {
-        if (keptBytes > 0) {
-            try {
-                sendKept();
-            } catch (VbnException e) {
-                // the stream has failed, which the reader sees
-            }
-        }
-        tellIfReady();
     }
 
     private void tellIfReady() {
@@ -94,7 +81,13 @@ public final class CallChannel extends SocketChannel {
     }
 
     private boolean isReady() {
-        return isOpen() && (stream.failure() != null || keptBytes <= KEPT_MAX && stream.isReadable());
+        return isOpen() && (stream.failure() != null || keptBytes <= KEPT_MAX && stream.isReadable()
+            || keptBytes > 0 && stream.isWritable());
+    }
+
+    /** Whether a request may be read now: the client reads its answers. */
+    public boolean takesRequests() {
+        return stream.failure() != null || keptBytes <= KEPT_MAX;
     }
 
     /** Who was told has read what it wanted: tells again when there is more. */
@@ -131,12 +124,11 @@ public final class CallChannel extends SocketChannel {
         throw new UnsupportedOperationException("Hadoop's server reads into one buffer");
     }
 
+    /** Of several threads one at a time: Hadoop's server holds a lock of the connection. */
     @Override
     public int write(ByteBuffer source) throws IOException {
         checkOpen();
         int length = source.remaining();
-        VbnEngine engine = stream.engine();
-        boolean entered = engine.enter(); // the bytes leave on this thread
         try {
             if (keptBytes == 0) {
                 stream.write(source);
@@ -147,15 +139,10 @@ public final class CallChannel extends SocketChannel {
             }
         } catch (VbnException e) {
             throw reset(e);
-        } finally {
-            if (entered) {
-                engine.leave();
-            }
         }
         return length;
     }
 
-    /** One thread writes at a time: Hadoop's server holds a lock of the connection. */
     private void keep(ByteBuffer rest) {
         ByteBuffer copy = ByteBuffer.allocate(rest.remaining()).put(rest).flip();
         synchronized (kept) {
@@ -167,27 +154,24 @@ public final class CallChannel extends SocketChannel {
         }
     }
 
-    /** Not within itself: a write may drive the engine, which tells of changes. */
-    private void sendKept() throws VbnException {
+    /**
+     * Sends what is kept, as much as the client has a window for. Not in a callback of the engine, whose messages would overtake
+     * those that other threads have submitted before.
+     *
+     * @throws VbnException when the stream has failed
+     */
+    public void sendKept() throws VbnException {
         synchronized (kept) {
-            if (sending) {
-                return;
-            }
-            sending = true;
-            try {
-                while (!kept.isEmpty()) {
-                    int count = stream.write(kept.peek());
-                    if (count == 0) {
-                        return;
-                    }
-                    keptBytes -= count;
-                    keptSince = System.nanoTime();
-                    if (!kept.peek().hasRemaining()) {
-                        kept.remove();
-                    }
+            while (!kept.isEmpty()) {
+                int count = stream.write(kept.peek());
+                if (count == 0) {
+                    return;
                 }
-            } finally {
-                sending = false;
+                keptBytes -= count;
+                keptSince = System.nanoTime();
+                if (!kept.peek().hasRemaining()) {
+                    kept.remove();
+                }
             }
         }
     }

@@ -12,12 +12,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.util.ShutdownHookManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.verbena.core.TurnWork;
 import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnContext;
 import org.verbena.core.VbnEngine;
@@ -40,23 +38,6 @@ public final class CoreNode {
     private static final Logger LOG = LoggerFactory.getLogger(CoreNode.class);
     private static final Map<RpcConf, CoreNode> NODES = new ConcurrentHashMap<>();
     private static final int HOOK_PRIORITY = 5;
-    private static final long IDLE_NANOS = 1_000_000_000;
-    private static final TurnWork NO_WORK = new TurnWork() {
-        @Override
-        public boolean run() {
-            return false;
-        }
-
-        @Override
-        public boolean waits() {
-            return false;
-        }
-
-        @Override
-        public long delayNanos() {
-            return IDLE_NANOS;
-        }
-    };
 
     private final RpcConf conf;
     private final PathCounts<Reason> calls = new PathCounts<>("calls", Reason.class);
@@ -70,12 +51,7 @@ public final class CoreNode {
 
     private CoreNode(RpcConf conf) {
         this.conf = conf;
-        ThreadFactory daemons = task -> {
-            Thread thread = new Thread(task, "verbena-rpc-connect");
-            thread.setDaemon(true);
-            return thread;
-        };
-        background = Executors.newScheduledThreadPool(2, daemons);
+        background = Executors.newSingleThreadScheduledExecutor(task -> daemon(task, "verbena-rpc-idle"));
         if (!ShutdownHookManager.get().isShutdownInProgress()) {
             ShutdownHookManager.get().addShutdownHook(this::end, HOOK_PRIORITY);
         }
@@ -96,9 +72,20 @@ public final class CoreNode {
         return calls;
     }
 
-    /** Returns who connects, and closes what is idle. */
+    /** Returns who closes what is idle. */
     public ScheduledExecutorService background() {
         return background;
+    }
+
+    /** Runs what may block for long: a server may not answer. */
+    public void connect(Runnable task) {
+        daemon(task, "verbena-connect").start();
+    }
+
+    private static Thread daemon(Runnable task, String name) {
+        Thread thread = new Thread(task, name);
+        thread.setDaemon(true);
+        return thread;
     }
 
     /**
@@ -131,7 +118,7 @@ public final class CoreNode {
 
     /** As {@link #calling}, for one server; the calling thread is to drive the engine, by turn. */
     public synchronized VbnStreams serving(InetAddress local) throws IOException {
-        return started(local, () -> context.attachSharedEngine("verbena-rpc-serve", NO_WORK));
+        return started(local, () -> context.attachSharedEngine("verbena-rpc-serve", null));
     }
 
     /** Forgets the streams of a server that has ended. */

@@ -8,6 +8,7 @@ import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.hadoop.ipc.RemoteException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnException;
@@ -28,7 +29,11 @@ public final class ServerLink {
 
     private final CoreNode node;
     private final InetSocketAddress address;
-    private final Remote<VbnPeer> remote = new Remote<>(VbnPeer::close);
+    private final Remote<VbnPeer> remote = new Remote<>(peer -> {
+        if (peer != null) {
+            peer.close();
+        }
+    });
     private final AtomicInteger calls = new AtomicInteger();
     private final AtomicInteger streams = new AtomicInteger();
     private volatile InetAddress local;
@@ -52,7 +57,7 @@ public final class ServerLink {
 
     /** Returns why a call goes by TCP, while {@link #peer} gives null. */
     public Reason reason() {
-        return calls.get() <= node.conf().firstCalls() ? Reason.FIRST_CALLS : switch (remote.state()) {
+        return calls.get() < node.conf().firstCalls() ? Reason.FIRST_CALLS : switch (remote.state()) {
             case REFUSED -> Reason.NOT_OFFERED;
             case DOWN -> Reason.AFTER_FAILURES;
             case UNCONNECTED, CONNECTING, UP -> Reason.WHILE_CONNECTING;
@@ -64,9 +69,9 @@ public final class ServerLink {
         return obstacle;
     }
 
-    /** Counts a call by TCP; true for the one whose caller has to {@link #connect}. */
+    /** Counts an answer by TCP; true for the one whose caller has to {@link #connect}. */
     public boolean mayConnect() {
-        return calls.incrementAndGet() > node.conf().firstCalls() && remote.mayConnect();
+        return calls.incrementAndGet() >= node.conf().firstCalls() && remote.mayConnect();
     }
 
     /**
@@ -75,14 +80,8 @@ public final class ServerLink {
      * @param ask calls the server by TCP: gives its greeting, or throws what the caller of an unknown protocol gets
      */
     public void connect(Callable<ByteBuffer> ask) {
-        Greeting greeting;
-        try {
-            greeting = new GreetingReader(RpcHello.MESSAGES).take(ask.call());
-            if (greeting == null) {
-                throw new IOException("its greeting is too short");
-            }
-        } catch (Exception e) { // whatever a call may throw
-            refused(e.getMessage() == null ? e.toString() : e.getMessage().lines().findFirst().orElse(e.toString()));
+        Greeting greeting = ask(ask);
+        if (greeting == null) {
             return;
         }
         try {
@@ -98,6 +97,31 @@ public final class ServerLink {
         } catch (OutOfMemoryError e) {
             down("this JVM has no memory left for it (" + e.getMessage() + "): raise -XX:MaxDirectMemorySize");
         }
+    }
+
+    /** Null: it has none, or the call has failed, which says nothing of the server: the next call asks again. */
+    private Greeting ask(Callable<ByteBuffer> ask) {
+        ByteBuffer answer;
+        try {
+            answer = ask.call();
+        } catch (RemoteException e) {
+            refused(e.getMessage() == null ? e.getClassName() : e.getMessage().lines().findFirst().orElse(e.getClassName()));
+            return null;
+        } catch (Exception e) { // whatever a call may throw
+            obstacle = e.toString();
+            remote.release(null);
+            return null;
+        }
+        try {
+            Greeting greeting = new GreetingReader(RpcHello.MESSAGES).take(answer);
+            if (greeting != null) {
+                return greeting;
+            }
+            refused("its greeting is too short");
+        } catch (IOException e) {
+            refused(e.getMessage());
+        }
+        return null;
     }
 
     /**
