@@ -42,8 +42,8 @@ final class MemoryAlone {
         if (alone == 0) {
             report.add(Level.OK, "memory tier: no block" + looked + " lies in memory alone");
         } else if (mode == Mode.HHH_M) {
-            report.add(Level.OK, "memory tier: " + alone + looked + " have blocks in memory alone, as mode hhh-m keeps them: a power "
-                + "cut of all their hosts loses these blocks, and so does the mode off");
+            report.add(Level.OK, "memory tier: " + alone + looked + " have blocks in memory alone, as mode hhh-m keeps them: a "
+                + "power cut of all their hosts loses these blocks, and so does the mode off");
         } else {
             report.add(Level.WARN, "memory tier: " + alone + looked + " have blocks in memory alone, such as "
                 + example.toUri().getPath() + ": a power cut or mode off loses these blocks. Move them by 'hdfs "

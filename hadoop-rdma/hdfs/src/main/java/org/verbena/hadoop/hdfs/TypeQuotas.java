@@ -17,7 +17,10 @@ import org.apache.hadoop.fs.StorageType;
 import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
 
-/** Counts folders with a quota of memory, solid-state disks or the shared path: Hadoop counts replicas by the storage policy, here as DISK. */
+/**
+ * Counts folders with a quota of memory, solid-state disks or the shared path: Hadoop counts replicas by the storage policy, here
+ * as DISK.
+ */
 final class TypeQuotas {
     private static final Set<String> TYPES = Set.of("SSD", "NVDIMM", "ARCHIVE");
     /** Folders that are looked at, those nearest to the root. */
@@ -47,8 +50,8 @@ final class TypeQuotas {
         if (limited == 0) {
             report.add(Level.OK, "quotas: none" + looked + " limits SSD, NVDIMM or ARCHIVE");
         } else {
-            report.add(Level.WARN, "quotas: " + limited + looked + " limit SSD, NVDIMM or ARCHIVE, such as " + example.toUri().getPath()
-                + ": Hadoop counts all replicas of this mode as DISK, so this limit does not hold for them. Limit DISK: "
+            report.add(Level.WARN, "quotas: " + limited + looked + " limit SSD, NVDIMM or ARCHIVE, such as "
+                + example.toUri().getPath() + ": Hadoop counts all replicas of this mode as DISK, so this limit does not hold for them. Limit DISK: "
                 + "'hdfs dfsadmin -setSpaceQuota N -storageType DISK PATH'");
         }
     }

@@ -83,8 +83,8 @@ final class CoreClient extends Client {
     }
 
     /**
-     * Asks for the greeting with the caller's user, and connects in the background. The caller waits for the greeting, for a moment,
-     * because this client may be stopped after its call.
+     * Asks for the greeting with the caller's user, and connects in the background. The caller waits for the greeting, for a
+     * moment, because this client may be stopped after its call.
      */
     private void connect(ConnectionId to, ServerLink link, AtomicBoolean fallback) {
         CountDownLatch asked = new CountDownLatch(1);
@@ -93,6 +93,9 @@ final class CoreClient extends Client {
                 UserGroupInformation user = to.getTicket();
                 return user == null ? greeting(to, fallback)
                     : user.doAs((PrivilegedExceptionAction<ByteBuffer>) () -> greeting(to, fallback));
+            } catch (RemoteException e) {
+                String text = e.getMessage() == null ? e.getClassName() : e.getMessage();
+                throw new ServerLink.Refusal(text.lines().findFirst().orElse(e.getClassName()), e);
             } finally {
                 asked.countDown();
             }

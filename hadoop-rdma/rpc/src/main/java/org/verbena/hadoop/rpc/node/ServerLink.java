@@ -8,7 +8,6 @@ import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.apache.hadoop.ipc.RemoteException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnException;
@@ -99,13 +98,22 @@ public final class ServerLink {
         }
     }
 
+    /** The server has answered the question for its greeting with an error. */
+    public static final class Refusal extends IOException {
+        private static final long serialVersionUID = 1;
+
+        public Refusal(String text, IOException cause) {
+            super(text, cause);
+        }
+    }
+
     /** Null: it has none, or the call has failed, which says nothing of the server: the next call asks again. */
     private Greeting ask(Callable<ByteBuffer> ask) {
         ByteBuffer answer;
         try {
             answer = ask.call();
-        } catch (RemoteException e) {
-            refused(e.getMessage() == null ? e.getClassName() : e.getMessage().lines().findFirst().orElse(e.getClassName()));
+        } catch (Refusal e) {
+            refused(e.getMessage());
             return null;
         } catch (Exception e) { // whatever a call may throw
             obstacle = e.toString();
