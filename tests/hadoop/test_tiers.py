@@ -254,7 +254,8 @@ class TiersTest(TiersCase):
 
     def test_the_doctor_names_quotas_by_storage_type_that_count_no_replica(self):
         self.dfs("-mkdir", "-p", "/data/limited")
-        self.assertRegex(self.cluster.run("org.verbena.hadoop.Doctor").stdout, r"quotas: none of \d+ folders limits SSD, NVDIMM or ARCHIVE")
+        self.assertRegex(self.cluster.run("org.verbena.hadoop.Doctor").stdout,
+                         r"quotas: none of \d+ folders limits SSD, NVDIMM or ARCHIVE")
         self.hdfs("dfsadmin", "-setSpaceQuota", "1", "-storageType", "SSD", "/data/limited")
         self.dfs("-put", str(self.file("limited", 1)), "/data/limited/file")
         stored, _ = self.assert_agree(3)

@@ -51,8 +51,8 @@ final class TypeQuotas {
             report.add(Level.OK, "quotas: none" + looked + " limits SSD, NVDIMM or ARCHIVE");
         } else {
             report.add(Level.WARN, "quotas: " + limited + looked + " limit SSD, NVDIMM or ARCHIVE, such as "
-                + example.toUri().getPath() + ": Hadoop counts all replicas of this mode as DISK, so this limit does not hold for them. Limit DISK: "
-                + "'hdfs dfsadmin -setSpaceQuota N -storageType DISK PATH'");
+                + example.toUri().getPath() + ": Hadoop counts all replicas of this mode as DISK, so this limit does not hold for "
+                + "them. Limit DISK: 'hdfs dfsadmin -setSpaceQuota N -storageType DISK PATH'");
         }
     }
 
