@@ -3,6 +3,7 @@
 package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 
 import java.io.IOException;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -22,17 +23,32 @@ final class MoveGuard {
         T run() throws IOException;
     }
 
+    private static final int LOCKS = 256;
+
     private final FsDatasetImpl dataset;
+    /** One for some blocks each. Taken before the lock of a block pool, never the other way. */
+    private final Object[] moving = new Object[LOCKS];
     private final Map<String, Integer> changing = new ConcurrentHashMap<>();
     private final Set<String> leaving = ConcurrentHashMap.newKeySet();
 
     MoveGuard(FsDatasetImpl dataset) {
         this.dataset = dataset;
+        Arrays.setAll(moving, lock -> new Object());
     }
 
     /** How a replica is called, as in the books of the memory tier. */
     static String name(String pool, long id) {
         return pool + "/" + Block.BLOCK_FILE_PREFIX + id;
+    }
+
+    /**
+     * Moves or copies a block when nobody else does, to the end: the files that it leaves are deleted by name, and another move
+     * may bring the block back to that name.
+     */
+    <T> T move(long id, Action<T> action) throws IOException {
+        synchronized (moving[Math.floorMod(id, LOCKS)]) {
+            return action.run();
+        }
     }
 
     /** Holds the lock of all replicas of a block pool. The caller holds no other lock of replicas. */
@@ -75,7 +91,7 @@ final class MoveGuard {
      */
     void check(String pool, ReplicaInfo copied) throws IOException {
         ReplicaInfo now = dataset.volumeMap.get(pool, copied.getBlockId());
-        String why = now == null ? "it is deleted"
+        String why = now == null || leaving.contains(name(pool, copied.getBlockId())) ? "it is deleted"
             : now.getState() != ReplicaState.FINALIZED ? "its state is " + now.getState()
             : now.getGenerationStamp() != copied.getGenerationStamp() ? "its generation stamp is " + now.getGenerationStamp()
             : now.getNumBytes() != copied.getNumBytes() ? "its length is " + now.getNumBytes() : null;
@@ -85,12 +101,10 @@ final class MoveGuard {
         }
     }
 
-    /** As {@link #check}, for a tier's own move: nobody may have begun to change, delete or move the replica. */
+    /** As {@link #check}, for a tier's own move: nobody may have begun to change the replica, or have moved it. */
     void checkAlone(String pool, ReplicaInfo copied) throws IOException {
-        String name = name(pool, copied.getBlockId());
-        if (changing.containsKey(name) || leaving.contains(name)) {
-            throw new IOException("block " + copied.getBlockId() + " is not moved: it is being "
-                + (leaving.contains(name) ? "deleted" : "changed"));
+        if (changing.containsKey(name(pool, copied.getBlockId()))) {
+            throw new IOException("block " + copied.getBlockId() + " is not moved: it is being changed");
         }
         check(pool, copied);
         if (dataset.volumeMap.get(pool, copied.getBlockId()).getVolume() != copied.getVolume()) {

@@ -3,7 +3,6 @@ package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 
 import java.io.File;
 import java.io.IOException;
-import java.util.Arrays;
 import org.apache.hadoop.hdfs.DFSUtilClient;
 import org.apache.hadoop.hdfs.ExtendedBlockId;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
@@ -16,15 +15,12 @@ import org.slf4j.LoggerFactory;
 /** One replica between memory and a slower volume of its DataNode: the copy, its proof, the switch, the word to the NameNode. */
 final class TierMoves {
     private static final Logger LOG = LoggerFactory.getLogger(TierMoves.class);
-    private static final int LOCKS = 64;
 
     private final FsDatasetImpl dataset;
     private final DataNode node;
     private final MemoryVolume memory;
     private final MoveGuard guard;
     private final LowerCopies copies;
-    /** One for a few blocks each: nobody copies a block twice at a time. Taken before locks of replicas. */
-    private final Object[] copying = new Object[LOCKS];
 
     TierMoves(FsDatasetImpl dataset, DataNode node, MemoryVolume memory, MoveGuard guard, LowerCopies copies) {
         this.dataset = dataset;
@@ -32,11 +28,6 @@ final class TierMoves {
         this.memory = memory;
         this.guard = guard;
         this.copies = copies;
-        Arrays.setAll(copying, lock -> new Object());
-    }
-
-    private Object copying(long id) {
-        return copying[Math.floorMod(id, LOCKS)];
     }
 
     /** A finished replica; null when there is none. */
@@ -61,14 +52,14 @@ final class TierMoves {
      * @return the volume with the copy; null when there is no such replica
      */
     FsVolumeImpl persist(String pool, long id) throws IOException {
-        synchronized (copying(id)) {
+        return guard.move(id, () -> {
             ReplicaInfo replica = inMemory(pool, id);
             try {
                 return replica == null ? null : copies.make(pool, replica).volume();
             } catch (VerifiedCopy.DamagedException e) {
                 throw damaged(pool, replica, e);
             }
-        }
+        });
     }
 
     /** The NameNode hears of damage, unless somebody has changed or deleted the replica while it was compared. */
@@ -87,23 +78,20 @@ final class TierMoves {
      * @throws IOException when it stays in memory, with the reason
      */
     ReplicaInfo lower(String pool, long id) throws IOException {
-        ReplicaInfo replica;
-        ReplicaInfo lower;
-        synchronized (copying(id)) {
-            replica = inMemory(pool, id);
-            if (replica == null || persist(pool, id) == null) {
+        return guard.move(id, () -> {
+            ReplicaInfo upper = inMemory(pool, id);
+            if (upper == null || persist(pool, id) == null) {
                 return null;
             }
-            ReplicaInfo upper = replica;
-            lower = guard.locked(pool, () -> {
+            ReplicaInfo lower = guard.locked(pool, () -> {
                 guard.checkAlone(pool, upper);
                 return copies.lower(pool, upper);
             });
-        }
-        if (lower != null) {
-            hasLeft(pool, replica, lower);
-        }
-        return lower;
+            if (lower != null) {
+                hasLeft(pool, upper, lower);
+            }
+            return lower;
+        });
     }
 
     /** Somebody changes a replica from now on: if it has a copy, the copy is the replica and is changed. */
@@ -112,17 +100,17 @@ final class TierMoves {
         if (!copies.has(name)) {
             return;
         }
-        ReplicaInfo[] upper = new ReplicaInfo[1];
         try {
-            ReplicaInfo lower = guard.locked(pool, () -> {
-                upper[0] = inMemory(pool, id);
-                return upper[0] == null ? null : copies.lower(pool, upper[0]);
+            guard.locked(pool, () -> {
+                ReplicaInfo upper = inMemory(pool, id);
+                ReplicaInfo lower = upper == null ? null : copies.lower(pool, upper);
+                if (lower != null) {
+                    hasLeft(pool, upper, lower); // under the lock: nobody brings the block back to these names meanwhile
+                } else {
+                    copies.drop(name);
+                }
+                return null;
             });
-            if (lower != null) {
-                hasLeft(pool, upper[0], lower);
-            } else {
-                copies.drop(name);
-            }
         } catch (IOException e) {
             LOG.warn("Verbena hhh: block {} is changed in memory, because its copy cannot be used: {}", id, e.toString());
             copies.drop(name);
@@ -156,8 +144,7 @@ final class TierMoves {
      * @throws IOException when it stays where it is, with the reason
      */
     ReplicaInfo raise(String pool, long id) throws IOException {
-        ReplicaInfo up;
-        synchronized (copying(id)) {
+        return guard.move(id, () -> {
             ReplicaInfo replica = finished(pool, id);
             if (replica == null || isInMemory(replica)) {
                 return null;
@@ -166,16 +153,16 @@ final class TierMoves {
                 DFSUtilClient.getSmallBufferSize(node.getConf()), node.getConf());
             try {
                 VerifiedCopy.verify(replica, new File(copy.getBlockURI()).toPath(), new File(copy.getMetadataURI()).toPath());
-                up = raised(pool, replica, copy);
+                ReplicaInfo up = raised(pool, replica, copy);
+                tell(pool, up);
+                return up;
             } catch (IOException e) {
                 copy.deleteBlockData();
                 copy.deleteMetadata();
                 memory.givenUp(pool, id);
                 throw e instanceof VerifiedCopy.DamagedException damage ? damaged(pool, replica, damage) : e;
             }
-        }
-        tell(pool, up);
-        return up;
+        });
     }
 
     private ReplicaInfo raised(String pool, ReplicaInfo before, ReplicaInfo copy) throws IOException {

@@ -286,16 +286,16 @@ public final class TieredDataset extends FsDatasetImpl {
     @Override
     public ReplicaInfo moveBlockAcrossStorage(ExtendedBlock block, StorageType type, String storage) throws IOException {
         ReplicaInfo before = volumeMap.get(block.getBlockPoolId(), block.getLocalBlock());
-        return change(block, () -> {
+        return guard.move(block.getBlockId(), () -> change(block, () -> {
             ReplicaInfo now = volumeMap.get(block.getBlockPoolId(), block.getLocalBlock());
             return now != null && now != before && now.getVolume().getStorageType() == type ? before
                 : super.moveBlockAcrossStorage(block, type, storage);
-        });
+        }));
     }
 
     @Override
     public ReplicaInfo moveBlockAcrossVolumes(ExtendedBlock block, FsVolumeSpi destination) throws IOException {
-        return change(block, () -> super.moveBlockAcrossVolumes(block, destination));
+        return guard.move(block.getBlockId(), () -> change(block, () -> super.moveBlockAcrossVolumes(block, destination)));
     }
 
     /** Blocks that are going to be deleted no longer move. */

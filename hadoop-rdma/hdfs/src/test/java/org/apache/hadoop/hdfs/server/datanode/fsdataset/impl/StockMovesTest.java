@@ -114,6 +114,32 @@ class StockMovesTest {
         assertEquals(0, cluster.found("memory", block).size());
     }
 
+    @Test
+    void a_move_waits_for_the_end_of_another_one_of_its_block_which_deletes_files_by_name() throws Exception {
+        ExtendedBlock block = cluster.write("twice", BYTES);
+        Thread second = new Thread(() -> {
+            try {
+                cluster.dataset().moveBlockAcrossStorage(block, StorageType.SSD, null);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+        cluster.dataset().guard().move(block.getBlockId(), () -> {
+            second.start();
+            try {
+                TierCluster.until("the second move waits or has ended",
+                    () -> second.getState() == Thread.State.BLOCKED || !second.isAlive());
+            } catch (InterruptedException e) {
+                throw new IOException(e);
+            }
+            assertEquals(StorageType.NVDIMM, cluster.kept(block));
+            return null;
+        });
+        second.join();
+        assertEquals(StorageType.SSD, cluster.kept(block));
+        assertArrayEquals(TierCluster.content("twice", BYTES), cluster.read("twice"));
+    }
+
     /** A replica that moves to another tier as soon as somebody wants its file. */
     private static class Moving extends FinalizedReplica {
         private boolean moved;

@@ -18,6 +18,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
 import org.apache.hadoop.hdfs.HdfsConfiguration;
+import org.apache.hadoop.hdfs.protocol.Block;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.hdfs.server.blockmanagement.DatanodeDescriptor;
@@ -182,12 +183,13 @@ final class TierCluster implements AutoCloseable {
         return dataset().getVolumeList().stream().filter(volume -> volume.getStorageType() == type).findFirst().orElseThrow();
     }
 
-    /** The data files of a block below a folder of a tier: "memory", "ssd", "disk". */
+    /** The data files of a block, of all if it is null, below a folder of a tier: "memory", "ssd", "disk". */
     List<Path> found(String tier, ExtendedBlock block) throws IOException {
         List<Path> found = new ArrayList<>();
         if (Files.isDirectory(work.resolve(tier))) {
             try (Stream<Path> all = Files.walk(work.resolve(tier))) {
-                all.filter(file -> file.getFileName().toString().equals("blk_" + block.getBlockId())).forEach(found::add);
+                all.filter(file -> block == null ? Block.isBlockFilename(file.toFile())
+                    : file.getFileName().toString().equals(block.getBlockName())).forEach(found::add);
             }
         }
         return found;

@@ -263,7 +263,7 @@ class TierMovesTest {
         }
         ExtendedBlock leaving = cluster.block("open");
         cluster.dataset().guard().leaves(leaving.getBlockPoolId(), leaving.getBlockId());
-        assertTrue(lowerRefused(leaving).contains("it is being deleted"));
+        assertTrue(lowerRefused(leaving).contains("it is deleted"));
         delete("open", leaving);
         assertEquals(List.of(), cluster.found("ssd", leaving));
     }
