@@ -60,6 +60,7 @@ static void (*const RX[PROTO_TYPE_END])(proto_engine_t *engine, vbn_peer_t *peer
     [PROTO_TAG_CREDIT_BACK] = tag_rx_credit,
     [PROTO_PULL] = packets_rx_pull,
     [PROTO_PULL_REST] = packets_rx_pull,
+    [PROTO_TAG_MORE] = packets_rx_more,
     [PROTO_PULL_AT] = process_copy_rx_pull,
     [PROTO_HELPED] = process_copy_rx_helped,
     [PROTO_PULL_PUT] = mapped_write_rx_pull,
@@ -77,7 +78,7 @@ static void (*const RX[PROTO_TYPE_END])(proto_engine_t *engine, vbn_peer_t *peer
     [PROTO_LANE_END] = device_rx_lane_end,
 };
 
-_Static_assert(PROTO_TYPE_END == 29, "each type has a row in RX");
+_Static_assert(PROTO_TYPE_END == 30, "each type has a row in RX");
 
 static COLD void rx_any(proto_engine_t *engine, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes,
                         const void *payload, uint32_t payload_bytes)

@@ -11,23 +11,16 @@ static bool pauses(proto_peer_t *p)
     return true;
 }
 
-/* Two segments, but at most half of the data: while the receiver takes them, its question reaches the sender. Messages that
- * follow others need none, as their questions come while earlier data moves. */
-static uint32_t head_bytes(const proto_op_t *op, const proto_header_t *header)
+/* Messages that follow others need none, as their questions come while earlier data moves. */
+static bool pays(const proto_op_t *op, const proto_header_t *header)
 {
     const proto_stream_t *s = &op->stream;
-    const tl_caps_t *caps = link_caps(s->peer);
     proto_peer_t *p = proto_peer_of(s->peer);
-    const uint64_t most = caps->packet_max - LINK_HEADER_BYTES - PROTO_HEADER_MAX, half = s->length / 2 & ~UINT64_C(63);
-    uint64_t bytes = 2 * stream_segment_most(s);
     tl_direct_t direct;
     const bool tagged = header->type == PROTO_TAG_RTS || header->type == PROTO_TAG_RTS_AT;
     const bool copied = header->place.key != 0 || (op->direct.offered && !s->engine->measures);
-    if (!tagged || header->stages != 0 || copied || s->length < PICK_LEAST || p->announced > 1 ||
-        cursor_contiguous(&s->cursor, s->length) == NULL || !link_direct(s->peer, &direct) || pauses(p))
-        return 0;
-    bytes = bytes < half ? bytes : half;
-    return (uint32_t)(bytes < most ? bytes : most);
+    return tagged && header->stages == 0 && !copied && s->length >= PICK_LEAST && p->announced == 1 &&
+           cursor_contiguous(&s->cursor, s->length) != NULL && link_direct(s->peer, &direct) && !pauses(p);
 }
 
 static void head_done(void *arg, vbn_status_t status)
@@ -44,20 +37,21 @@ static void head_done(void *arg, vbn_status_t status)
         stream_settle(s);
 }
 
-static vbn_status_t send_head(proto_op_t *op, const proto_header_t *header, uint32_t bytes, proto_segment_t *segment)
+/* A packet with `bytes` bytes of the op's data from `at` on. */
+static vbn_status_t send_part(proto_op_t *op, const proto_header_t *header, uint64_t at, uint32_t bytes,
+                              proto_segment_t *segment)
 {
     uint8_t frame[LINK_FRAME_MAX];
     proto_stream_t *s = &op->stream;
     segment->stream = s;
-    segment->iov[0] = (struct iovec){cursor_contiguous(&s->cursor, bytes), bytes};
-    link_packet_t packet = {.frame = frame,
-                            .header_bytes = proto_encode(header, frame + LINK_HEADER_BYTES),
-                            .payload_bytes = bytes,
-                            .iov = segment->iov,
-                            .iov_count = 1,
-                            .done = head_done,
-                            .arg = segment};
-    op->direct.head = bytes;
+    segment->iov[0] = (struct iovec){cursor_contiguous_at(&s->cursor, at, bytes), bytes};
+    const link_packet_t packet = {.frame = frame,
+                                  .header_bytes = proto_encode(header, frame + LINK_HEADER_BYTES),
+                                  .payload_bytes = bytes,
+                                  .iov = segment->iov,
+                                  .iov_count = 1,
+                                  .done = head_done,
+                                  .arg = segment};
     vbn_status_t status = proto_link_send(s->peer, &packet);
     if (status == VBN_INPROGRESS)
         s->in_flight++;
@@ -66,11 +60,37 @@ static vbn_status_t send_head(proto_op_t *op, const proto_header_t *header, uint
     return status;
 }
 
+/* While the receiver takes the first part, this side writes the second one, and the question comes. */
+static void send_more(proto_op_t *op, uint32_t first, uint32_t bytes)
+{
+    const proto_header_t header = {.type = PROTO_TAG_MORE, .op = op->handle, .offset = first};
+    proto_segment_t *segment = mpool_get(&op->stream.engine->segments);
+    if (segment != NULL && send_part(op, &header, first, bytes, segment) >= 0)
+        op->direct.more = bytes;
+}
+
 vbn_status_t head_announce(proto_op_t *op, const proto_header_t *header)
 {
-    const uint32_t bytes = head_bytes(op, header);
-    proto_segment_t *segment = bytes > 0 ? mpool_get(&op->stream.engine->segments) : NULL;
-    return segment != NULL ? send_head(op, header, bytes, segment) : proto_send_header(op->stream.peer, header);
+    const uint64_t length = op->stream.length, most = stream_segment_most(&op->stream), half = length / 2;
+    const uint32_t first = (uint32_t)(half < most ? half : most);
+    proto_segment_t *segment = pays(op, header) ? mpool_get(&op->stream.engine->segments) : NULL;
+    if (segment == NULL)
+        return proto_send_header(op->stream.peer, header);
+    vbn_status_t status = send_part(op, header, 0, first, segment);
+    op->direct.head = first;
+    if (status >= 0)
+        send_more(op, first, (uint32_t)(length - first < most ? length - first : most));
+    return status;
+}
+
+bool head_skip(proto_op_t *op, uint64_t bytes)
+{
+    proto_stream_t *s = &op->stream;
+    if (bytes != op->direct.head || op->state != OP_WAITING)
+        return false;
+    s->moved = bytes + op->direct.more;
+    cursor_scatter(&s->cursor, NULL, s->moved);
+    return true;
 }
 
 void head_note(proto_op_t *op, bool used)
@@ -79,7 +99,7 @@ void head_note(proto_op_t *op, bool used)
     const unsigned pause = used ? 0 : 2u * p->head_pause + 1;
     if (op->direct.head == 0)
         return;
-    op->direct.head = 0;
+    op->direct.head = op->direct.more = 0;
     p->head_pause = (uint8_t)(pause < HEAD_PAUSE_MOST ? pause : HEAD_PAUSE_MOST);
     p->head_wait = p->head_pause;
 }

@@ -123,7 +123,10 @@ typedef struct proto_direct {
         uint32_t tag;  /* of the claim */
         uint32_t head; /* OP_LARGE that nobody has pulled: bytes that went along with the announcement */
     };
-    uint32_t chunks;   /* OP_PULL: next one when copying alone; OP_LARGE: written for the receiver */
+    union {
+        uint32_t chunks; /* OP_PULL: next one when copying alone; OP_LARGE: written for the receiver */
+        uint32_t more;   /* as head: bytes behind those */
+    };
     uint8_t slot;      /* 1 + index of the claim, 0 = copying alone */
     uint8_t turn;      /* chunks copied, see copying_again */
     bool offered : 1;  /* OP_LARGE */

@@ -48,6 +48,7 @@ typedef struct proto_peer {
     uint32_t gets;         /* of ours that the owner is answering, by packets */
     uint32_t claim_tag;    /* of the last transfer that both sides copied */
     pick_t *pick;          /* how its large messages are pulled, measured; NULL: none came yet (pull.c) */
+    uint64_t heading;      /* our op that has taken the head of the peer's last message */
     uint8_t head_pause;    /* announcements without a head (head.h) after the last one that was of no use, */
     uint8_t head_wait;     /* and those that are still to come */
     bool no_direct;        /* a way without packets failed once: packets */

@@ -25,6 +25,7 @@ static const layout_t LAYOUTS[PROTO_TYPE_END] = {
     [PROTO_AM] = {0, {0}},
     [PROTO_RTS] = {2, {AT(op), AT(length)}},
     [PROTO_PULL] = {2, {AT(op), AT(target)}},
+    [PROTO_TAG_MORE] = {2, {AT(op), AT(offset)}},
     [PROTO_PULL_REST] = {3, {AT(op), AT(target), AT(offset)}},
     [PROTO_DATA] = {2, {AT(op), AT(offset)}},
     [PROTO_STATUS] = {2, {AT(op), AT(length)}},
@@ -230,8 +231,8 @@ static vbn_status_t check_meaning(const proto_header_t *h, uint32_t payload_byte
         return VBN_ERR_PROTOCOL;
     bool carries_data = h->type == PROTO_AM || h->type == PROTO_DATA || h->type == PROTO_PUT_SIGNAL ||
                         h->type == PROTO_TAG || h->type == PROTO_TAG_SYNC || h->type == PROTO_PUT_BLOCKS ||
-                        h->type == PROTO_DATA_STAGED || (h->type == PROTO_PUT && !is_probe(h)) ||
-                        is_head(h, payload_bytes);
+                        h->type == PROTO_DATA_STAGED || h->type == PROTO_TAG_MORE ||
+                        (h->type == PROTO_PUT && !is_probe(h)) || is_head(h, payload_bytes);
     if (!carries_data && payload_bytes != 0)
         return bad("payload where none belongs");
     return VBN_OK;

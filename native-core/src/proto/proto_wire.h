@@ -14,7 +14,7 @@
  *   AM       user header; payload = the data                                 whole message
  *   RTS      op, length, user header                                         message announced; op = sender's handle
  *   PULL     op, target                                                      stream op's data to the receiver's target
- *   PULL_REST  op, target, offset                                            as PULL, without the first `offset` bytes
+ *   PULL_REST  op, target, offset                                            as PULL, without these first bytes and TAG_MORE
  *   DATA     op, offset; payload                                             one segment for the receiver's op
  *   STATUS   op, length                                                      answer to the receiver's op
  *   GET      op, key, offset, length                                         stream this range to the requester's op
@@ -23,6 +23,7 @@
  *   PUT_SIGNAL  as PUT, then signal_key, signal_offset, signal_value         last segment of a put, then update a word
  *   TAG      tag; payload = the data                                         whole tagged message
  *   TAG_RTS  op, length, tag; payload = the first bytes of the data or none  tagged message announced; op = sender's handle
+ *   TAG_MORE  op, offset; payload                                            behind the payload of TAG_RTS: further bytes
  *   TAG_CREDIT_BACK  length                                                  this much more of TAG may be sent
  *   PUT_BLOCKS, GET_BLOCKS  as PUT, GET, then block, stride                  blocks at this distance from each other
  *   DATA_STAGED  op, offset, length, check; payload = the chunk's form       segment of `length` plain bytes; check: their
@@ -87,6 +88,7 @@ typedef enum proto_type {
     PROTO_TAG_SYNC,
     PROTO_TAG_WITHDRAW,
     PROTO_PULL_REST,
+    PROTO_TAG_MORE,
     PROTO_TYPE_END
 } proto_type_t;
 

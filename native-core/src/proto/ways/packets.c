@@ -36,6 +36,7 @@ vbn_status_t packets_begin(proto_op_t *op, const proto_place_t *place)
     op->state = OP_RUNNING;
     vbn_status_t status = proto_send_header(op->stream.peer, &header);
     if (status >= 0 && head > 0) { /* after the question: the sender goes on meanwhile */
+        proto_peer_of(op->stream.peer)->heading = op->handle;
         put_in_place(&op->stream, place->head, head);
         arrived(op, head);
     }
@@ -47,16 +48,6 @@ vbn_status_t packets_instead(proto_op_t *op)
     op->stream.moved = 0;
     pull_strayed(op);
     return packets_begin(op, NULL);
-}
-
-/* The receiver has the first bytes already. False: it says so of bytes that it did not get. */
-static bool skip_head(proto_op_t *op, uint64_t bytes)
-{
-    if (bytes != op->direct.head || op->state != OP_WAITING)
-        return false;
-    cursor_scatter(&op->stream.cursor, NULL, bytes);
-    op->stream.moved = bytes;
-    return true;
 }
 
 void packets_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
@@ -71,7 +62,7 @@ void packets_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_heade
         proto_blame(engine, peer, "the peer asked for stages that were not offered");
         return;
     }
-    if (header->offset > 0 && !skip_head(op, header->offset)) {
+    if (header->offset > 0 && !head_skip(op, header->offset)) {
         proto_blame(engine, peer, "the peer sent a PULL_REST without the bytes that it leaves out");
         return;
     }
@@ -151,6 +142,21 @@ static bool unpack(proto_engine_t *engine, proto_stream_t *s, const proto_header
     if (bounce != NULL)
         mpool_put(&engine->bounces, bounce);
     return good;
+}
+
+/* Behind a head that no receive has taken it is of no use. */
+void packets_rx_more(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+{
+    proto_op_t *op = op_find(engine, peer, proto_peer_of(peer)->heading);
+    if (op == NULL || op->kind != OP_PULL || op->state != OP_RUNNING || op->stream.target != header->op)
+        return;
+    if (header->offset != op->stream.moved || header->payload_bytes > op->stream.length - op->stream.moved ||
+        header->payload_bytes == 0) {
+        proto_blame(engine, peer, "the peer sent a segment that no operation waits for");
+        return;
+    }
+    put_in_place(&op->stream, header->payload, header->payload_bytes);
+    arrived(op, header->payload_bytes);
 }
 
 void packets_rx_staged(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)

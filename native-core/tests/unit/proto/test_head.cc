@@ -6,7 +6,7 @@
 
 namespace {
 
-enum { PULL_REST = HELPED + 9 };
+enum { PULL_REST = HELPED + 9, TAG_MORE };
 
 class ProtoHead : public Proto {
 protected:
@@ -77,6 +77,8 @@ protected:
         send(m);
         Packet announcement = take(1);
         give(1, announcement);
+        if (size % 2 == 0) /* what follows the head comes before or after the receive */
+            (void)rig_deliver(rig, 1);
         receive(m);
         run();
         arrived(m);
@@ -92,13 +94,17 @@ TEST_P(ProtoHead, a_receive_that_waits_takes_the_head_and_asks_for_the_rest)
     send(m);
     const Packet announcement = take(1);
     EXPECT_EQ(announcement.header[0], TAG_RTS);
-    ASSERT_GT(announcement.payload_bytes, 4096u);
+    ASSERT_EQ(announcement.payload_bytes, 4096u);
     give(1, announcement);
     const Packet pull = take(0);
     uint64_t offset;
     ASSERT_EQ(pull.header[0], PULL_REST);
     std::memcpy(&offset, pull.header + 24, 8);
     EXPECT_EQ(offset, announcement.payload_bytes);
+    const Packet more = take(1);
+    EXPECT_EQ(more.header[0], TAG_MORE);
+    EXPECT_EQ(more.payload_bytes, 4096u);
+    give(1, more);
     give(0, pull);
     run();
     arrived(m);
@@ -110,6 +116,9 @@ TEST_P(ProtoHead, without_a_receive_the_head_is_dropped_and_all_data_comes_later
     const uint64_t before = streamed();
     EXPECT_GT(late(60000), 0u);
     EXPECT_EQ(streamed() - before, 60000u);
+    EXPECT_EQ(late(60001), 0u) << "the last one was of no use";
+    EXPECT_GT(late(60003), 0u);
+    EXPECT_EQ(streamed() - before, 180004u);
 }
 
 TEST_P(ProtoHead, heads_that_are_of_no_use_are_sent_less_and_less_until_one_is_used)
@@ -135,6 +144,7 @@ TEST_P(ProtoHead, only_a_message_alone_in_one_piece_and_plain_has_one)
     send(first);
     send(second);
     EXPECT_GT(take(1).payload_bytes, 0u);
+    EXPECT_EQ(take(1).header[0], TAG_MORE);
     EXPECT_EQ(take(1).payload_bytes, 0u) << "its question comes while data of the first moves";
     rig_kill(rig, 0, VBN_ERR_PEER_LOST);
     rig_kill(rig, 1, VBN_ERR_PEER_LOST);
@@ -212,6 +222,37 @@ TEST_P(ProtoHead, a_peer_that_leaves_out_other_bytes_is_blamed)
     h.offset = announcement.payload_bytes + 1u;
     lie(h);
     rig_kill(rig, 0, VBN_ERR_PEER_LOST);
+}
+
+TEST_P(ProtoHead, what_follows_a_head_belongs_exactly_behind_it)
+{
+    for (uint64_t offset : {4095u, 4097u, 0u}) {
+        Message m(60000);
+        receive(m);
+        send(m);
+        const Packet announcement = take(1);
+        give(1, announcement);
+        rig_header_t h{};
+        h.type = TAG_MORE;
+        std::memcpy(&h.op, announcement.header + 8, 8);
+        h.offset = offset;
+        lie(h, Bytes(4096), 1);
+        rig_kill(rig, 1, VBN_ERR_PEER_LOST);
+        rig_kill(rig, 0, VBN_ERR_PEER_LOST);
+        SetUp();
+    }
+}
+
+TEST_P(ProtoHead, what_follows_no_head_is_dropped)
+{
+    rig_header_t h{};
+    h.type = TAG_MORE;
+    h.op = 12345;
+    uint8_t bytes[320];
+    const Bytes payload(4096);
+    rig_inject(rig, 1, bytes, rig_encode(&h, bytes), payload.data(), 4096);
+    EXPECT_EQ(rig_failure(rig, 1), VBN_OK);
+    EXPECT_GT(late(60000), 0u);
 }
 
 TEST_P(ProtoHead, as_many_bytes_as_the_message_has_are_no_head)
