@@ -121,7 +121,11 @@ class Cluster(Group):
         os.makedirs(temporary, exist_ok=True)
         argv = java.argv(MAINS[kind], [], self.conf(name), self.plugin, HEAPS.get(kind, "512m"),
                          [*self._options, f"-Djava.io.tmpdir={temporary}"])
-        self.spawn(name, argv, self.environment(self.conf(name)))
+        self.spawn(name, [*self.wrapper(name), *argv], self.environment(self.conf(name)))
+
+    def wrapper(self, name):
+        """What stands before the command of a daemon or of a client ("client"): of another host, for one."""
+        return []
 
     def environment(self, folder=None):
         hidden = ("HADOOP_", "YARN_", "HDFS_", "CLASSPATH")
@@ -141,7 +145,8 @@ class Cluster(Group):
         return self.java(*java.program(list(words)), timeout=timeout)
 
     def java(self, name, arguments, folder=None, timeout=300):
-        argv = java.argv(name, arguments, folder or self.client_conf(), self.plugin, options=self._options)
+        argv = [*self.wrapper("client"),
+                *java.argv(name, arguments, folder or self.client_conf(), self.plugin, options=self._options)]
         try:
             return subprocess.run(argv, env=self.environment(folder), capture_output=True, text=True, timeout=timeout,
                                   stdin=subprocess.DEVNULL, check=False)

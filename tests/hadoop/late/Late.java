@@ -26,7 +26,11 @@ public final class Late {
         String first = null;
         try {
             out.write(new byte[BYTES]);
-            out.hsync();
+            if (fault.equals("unsynced")) {
+                out.hflush();
+            } else {
+                out.hsync();
+            }
         } catch (IOException e) {
             first = e.getMessage();
         }
