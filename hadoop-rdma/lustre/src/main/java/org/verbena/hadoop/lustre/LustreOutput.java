@@ -52,8 +52,13 @@ final class LustreOutput extends OutputStream implements Syncable, StreamCapabil
         this.file = file;
         this.target = target;
         this.path = path;
-        opened = Files.readAttributes(target, SAME);
-        end = file.position();
+        try {
+            opened = Files.readAttributes(target, SAME);
+            end = file.position();
+        } catch (IOException e) {
+            file.close();
+            throw e;
+        }
     }
 
     private void check() throws IOException {
