@@ -270,7 +270,7 @@ def shape_of(parameter, large):
     if parameter.kind == "RANGES_IN":
         return "(3,*)"
     plural = parameter.kind.startswith("STATUSES") or re.search(r"S_(IN|OUT|INOUT)$", parameter.kind) and \
-        not parameter.kind.startswith("STATUS")
+        not parameter.kind.startswith(("STATUS", "BUFFER"))
     return "(*)" if plural or "[" in old.form(parameter, large) and parameter.kind not in old.TEXTS else ""
 
 

@@ -24,8 +24,8 @@ from cases import Case, main  # noqa: E402
 from runner import LIMIT, Skipped, expect, instrumented, launch  # noqa: E402
 
 ABOVE = {"cost_of_fortran": 55, "cost_of_f08": 90}
-PROGRAMS = {"hello": ("hello.f",), **{name: ("rule.f90", f"{name}.f90") for name in ("moves", "objects", "sections", "calls")},
-            "attributes": ("attributes.c", "rule.f90", "attributes.f90")}
+PROGRAMS = {"hello": ("hello.f",), "attributes": ("attributes.c", "rule.f90", "attributes.f90"),
+            **{name: ("rule.f90", f"{name}.f90") for name in ("moves", "objects", "sections", "buffers", "calls")}}
 PROJECT = """cmake_minimum_required(VERSION 3.16)
 project(user LANGUAGES Fortran)
 find_package(MPI REQUIRED COMPONENTS Fortran)
@@ -141,7 +141,7 @@ def mpich(build):
     alone = {**os.environ, "LD_LIBRARY_PATH": str(found[0].parent)}
     ours, problems = str(build / "lib/libmpifort_abi.so.1"), []
     with tempfile.TemporaryDirectory() as folder:
-        for name in ("moves", "sections", "calls"):
+        for name in ("moves", "sections", "buffers", "calls"):
             made, text = compiled(build, name, folder)
             if made is None:
                 return [text]
