@@ -216,6 +216,7 @@ final class CoreConnection {
         try {
             await(waiting);
         } catch (InterruptedException e) {
+            calls.remove(waiting.call.id); // its answer is dropped
             Thread.currentThread().interrupt();
             throw new InterruptedIOException("Call interrupted");
         }

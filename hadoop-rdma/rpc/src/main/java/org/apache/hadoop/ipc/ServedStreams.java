@@ -31,6 +31,8 @@ import org.verbena.hadoop.rpc.node.RpcHello;
 final class ServedStreams {
     private static final Logger LOG = LoggerFactory.getLogger(ServedStreams.class);
     private static final long TURN_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long MANY_BYTES = 64L << 20;
+    private static final long MANY_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final CoreRpcServer server;
     private final CoreNode node;
@@ -204,7 +206,12 @@ final class ServedStreams {
         }
     }
 
-    /** Ends clients that read no answers for as long as Hadoop keeps answers; forgets channels that Hadoop has closed. */
+    /** Whether a client reads its answers no more: for as long as Hadoop keeps them, or sooner if they are many bytes. */
+    static boolean isGone(long kept, long nanos, long limit) {
+        return kept > 0 && nanos > limit || kept > MANY_BYTES && nanos > MANY_NANOS;
+    }
+
+    /** Ends clients that read no answers, forgets channels that Hadoop has closed. */
     private void purge() {
         long now = System.nanoTime();
         if (now - nextPurge < 0) {
@@ -213,8 +220,8 @@ final class ServedStreams {
         nextPurge = now + TURN_NANOS;
         long limit = server.getPurgeIntervalNanos();
         for (CallChannel channel : channels) {
-            if (channel.isOpen() && channel.kept() > 0 && now - channel.keptSince() > limit) {
-                LOG.info("Verbena: {} has read no answer for {} s", channel.user(), TimeUnit.NANOSECONDS.toSeconds(limit));
+            if (channel.isOpen() && isGone(channel.kept(), now - channel.keptSince(), limit)) {
+                LOG.info("Verbena: {} reads no answers: {} bytes wait; its connection is closed", channel.user(), channel.kept());
                 Internals.close(server, (Server.Connection) channel.user());
             }
             if (!channel.isOpen()) {
