@@ -154,4 +154,37 @@ class CoreCallsTest {
             }
         }
     }
+
+    @Test
+    void the_configured_queue_orders_calls_and_can_be_changed_while_handlers_wait() throws Exception {
+        try (Groups groups = new Groups(true, "ipc.0.callqueue.impl", FairCallQueue.class.getName(), "ipc.0.scheduler.impl",
+                DecayRpcScheduler.class.getName()); GetUserMappingsProtocolClientSideTranslatorPB client = groups.client()) {
+            Groups.connect(groups.conf, client);
+            assertArrayEquals(new String[] {"a"}, client.getGroupsForUser("echo a"));
+            groups.conf.set("ipc.0.callqueue.impl", java.util.concurrent.LinkedBlockingQueue.class.getName());
+            groups.server.refreshCallQueue(groups.conf);
+            assertArrayEquals(new String[] {"b"}, client.getGroupsForUser("echo b"));
+        }
+    }
+
+    @Test
+    void a_full_queue_sends_clients_away_when_back_off_is_on() throws Exception {
+        try (Groups groups = new Groups(true, "test.handlers", "1", "ipc.server.handler.queue.size", "1",
+                "ipc.0.backoff.enable", "true"); GetUserMappingsProtocolClientSideTranslatorPB client = groups.client()) {
+            Groups.connect(groups.conf, client);
+            ExecutorService threads = Executors.newFixedThreadPool(2);
+            Future<String[]> held = threads.submit(() -> client.getGroupsForUser("hold a"));
+            Groups.until("the only handler is busy", () -> groups.held.get() == 1);
+            Future<String[]> queued = threads.submit(() -> client.getGroupsForUser("echo b"));
+            Groups.until("the queue is full", () -> groups.server.getCallQueueLen() == 1);
+            String sent = outcome(() -> client.getGroupsForUser("echo c"));
+            assertTrue(sent.startsWith(RetriableException.class.getName()), sent);
+            groups.go.countDown();
+            threads.shutdown();
+            // Hadoop ends the connection with that answer: calls on it fail, and are repeated by who repeats calls.
+            outcome(held::get);
+            outcome(queued::get);
+            assertArrayEquals(new String[] {"d"}, client.getGroupsForUser("echo d"));
+        }
+    }
 }
