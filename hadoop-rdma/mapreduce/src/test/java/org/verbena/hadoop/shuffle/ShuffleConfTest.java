@@ -33,7 +33,7 @@ class ShuffleConfTest {
     @Test
     void keys_of_no_part_are_refused() {
         assertTrue(refusal("verbena.port", "x").startsWith("unknown setting verbena.port; the settings are "));
-        assertTrue(refusal("verbena.key.file", "x").contains("; did you mean verbena.hdfs.key.file? The settings are "));
+        assertTrue(refusal("verbena.key.file", "x").contains("; did you mean verbena.rpc.key.file? The settings are "));
         for (String key : List.of("verbena.key.file", "verbena.keyfile", "verbena.auth", "verbena.fallback", "verbena.hdsf.auth")) {
             String text = refusal(key, "x");
             assertTrue(text.startsWith("unknown setting " + key + ";"), text);
