@@ -114,9 +114,8 @@ void disk_reader_reap(disk_reader_t *reader);
 
 /* What a restart needs to find the items again, beside their places. */
 typedef struct disk_page_state_s {
-    uint32_t version, used; /* bytes */
-    uint32_t objects;
-    uint64_t bytes; /* that are referred to */
+    uint32_t version, used; /* 0: it is free; bytes from its start */
+    uint64_t bytes;         /* that are referred to; no matter for a restart */
 } disk_page_state_t;
 
 uint64_t disk_instance(const disk_t *disk);
@@ -139,7 +138,8 @@ void disk_restored(disk_t *disk);
 #define DISK_FIELD(name) uint64_t name;
 typedef struct disk_stats_s {
     DISK_COUNTERS(DISK_FIELD)
-    uint64_t pages_free, pages_used, objects_used, bytes_used, bytes_fragmented, limit_maxbytes, io_queue;
+    uint64_t pages_free, pages_used, objects_used, bytes_used, bytes_fragmented, limit_maxbytes, io_queue,
+        waiting; /* waiting: bytes in the buffer */
 } disk_stats_t;
 #undef DISK_FIELD
 

@@ -22,7 +22,8 @@ disk_page_state_t disk_page_state(disk_t *disk, uint32_t number)
     const page_t *page = &disk->pages[number];
     pthread_mutex_lock(&disk->lock);
     bool used = page->kind != PAGE_FREE;
-    disk_page_state_t state = {.version = used ? page->version : 0, .used = used ? page->used : 0};
+    disk_page_state_t state = {
+        .version = used ? page->version : 0, .used = used ? page->used : 0, .bytes = used ? page->bytes : 0};
     pthread_mutex_unlock(&disk->lock);
     return state;
 }
