@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * empty.c - empties extents: items that are kept move to open segments, the others go. */
+ * empty.c - empties extents: items that are kept move to open segments, the others go, to disk if they may. */
 #include "store/shard.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ static bool move_item(shard_t *shard, const extent_t *from, item_t *item, index_
                       bool looked_at)
 {
     extent_t *extent;
-    item_t *copy = shard_space_to_move(shard, item, from, &extent);
+    item_t *copy = shard_space_to_move(shard, item, item->value_bytes, from, &extent);
     if (copy == NULL)
         return false;
     memcpy(copy->data, item->data, (size_t)item->key_bytes + item->value_bytes);
@@ -81,6 +81,33 @@ static void count_dropped(shard_t *shard, extent_t *extent, item_t *item)
     }
 }
 
+/* A live item goes to disk, and a stub takes its place. The stub is made first: without space for it nothing is written. */
+static bool shelve(shard_t *shard, extent_t *from, item_t *item, index_slot_t *slot, uint64_t hash)
+{
+    extent_t *extent;
+    place_t place;
+    if (shard->store->shelf.put == NULL || item_is_stub(item) || item_size(item) < shard->store->shelf.least)
+        return false;
+    item_t *stub = shard_space_to_move(shard, item, sizeof(place), from, &extent);
+    const found_t found = {.item = item, .extent = from};
+    store_hit_t hit = shard_describe(&found, shard_now(shard->store));
+    if (stub == NULL)
+        return false;
+    memcpy(stub->data, item->data, item->key_bytes);
+    if (!shelf_put(shard, item, &hit, &place))
+        return false; /* the space stays unused, as that of a draft that was abandoned */
+    memcpy(item_value(stub), &place, sizeof(place));
+    stub->marks = item->marks | ITEM_ON_DISK;
+    stub->client_flags = item->client_flags;
+    stub->cas = item->cas;
+    stub->created = item->created;
+    atomic_set_relaxed(&stub->access, atomic_get_relaxed(&item->access));
+    atomic_set_relaxed(&stub->heat, (uint16_t)(atomic_get_relaxed(&item->heat) & (HEAT_FETCHED | HEAT_WON)));
+    stub->crc = item_crc(stub, item_data_crc(stub, shard->store->crc_seed), extent_grain(extent, stub));
+    shard_replace(shard, hash, stub, extent, slot);
+    return true;
+}
+
 static void drop_item(shard_t *shard, extent_t *extent, item_t *item, index_slot_t *slot)
 {
     count_dropped(shard, extent, item);
@@ -100,9 +127,21 @@ static void give_back(shard_t *shard, extent_t *extent, bool had_spare)
     }
 }
 
-void shard_empty(shard_t *shard, extent_t *extent, unsigned reads)
+/* What becomes of a live item of an extent that is emptied. */
+static void empty_item(shard_t *shard, extent_t *extent, item_t *item, index_slot_t *slot, uint64_t hash,
+                       unsigned reads, bool keeps_stubs)
 {
     uint32_t now = shard_now(shard->store);
+    bool shown = !item_expired(item, now) && !item_flushed(shard, item, now);
+    bool keep = item_reads(item) >= reads || (keeps_stubs && item_is_stub(item));
+    if (shown && keep && move_item(shard, extent, item, slot, hash, reads > 0))
+        return;
+    if (!shown || !shelve(shard, extent, item, slot, hash))
+        drop_item(shard, extent, item, slot);
+}
+
+void shard_empty(shard_t *shard, extent_t *extent, unsigned reads, bool keeps_stubs)
+{
     bool had_spare = shard->spare != NULL;
     shard_pin(extent); /* it stays until its last item has been looked at */
     for (size_t at = 0, size; at < extent->used; at += size) {
@@ -110,11 +149,8 @@ void shard_empty(shard_t *shard, extent_t *extent, unsigned reads)
         uint64_t hash;
         size = item_size(item);
         index_slot_t *slot = slot_of(shard, extent, item, &hash);
-        if (slot == NULL)
-            continue;
-        bool keep = !item_expired(item, now) && !item_flushed(shard, item, now) && item_reads(item) >= reads;
-        if (!keep || !move_item(shard, extent, item, slot, hash, reads > 0))
-            drop_item(shard, extent, item, slot);
+        if (slot != NULL)
+            empty_item(shard, extent, item, slot, hash, reads, keeps_stubs);
     }
     give_back(shard, extent, had_spare);
     shard->counters.segments_reclaimed++;

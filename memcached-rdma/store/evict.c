@@ -49,7 +49,7 @@ static bool compact(shard_t *shard)
             extent_t *extent = container_of(link, extent_t, sparse);
             if (atomic_get_relaxed(&extent->pins) > 0)
                 continue;
-            shard_empty(shard, extent, 0);
+            shard_empty(shard, extent, 0, true);
             return true;
         }
     return false;
@@ -80,9 +80,11 @@ static bool free_dead_of_others(const shard_t *shard, bool compacts)
 
 /* ------------------------------------------------------------------------------------------ windows */
 
-/* Empties a claimed extent unless it has changed since it was chosen; needs its shard's lock. keep: bytes at most. */
+/* Empties a claimed extent unless it has changed since it was chosen; needs its shard's lock. keep: bytes at most; of less than a
+ * segment stubs are items like others. */
 static void evict_extent(shard_t *owner, extent_t *extent, size_t keep)
 {
+    bool stubs = keep == owner->pool->segment_bytes && shelf_keeps_stubs(owner);
     if (atomic_get_relaxed(&extent->pins) > 0)
         return;
     switch (extent->kind) {
@@ -93,10 +95,10 @@ static void evict_extent(shard_t *owner, extent_t *extent, size_t keep)
     case EXTENT_OPEN:
         owner->open[extent->ttl] = NULL;
         shard_seal(owner, extent, true);
-        shard_empty(owner, extent, NO_READS_KEEP);
+        shard_empty(owner, extent, NO_READS_KEEP, stubs);
         break;
-    case EXTENT_SEALED: shard_empty(owner, extent, reads_to_keep(extent, keep)); break;
-    case EXTENT_LARGE: shard_empty(owner, extent, NO_READS_KEEP); break;
+    case EXTENT_SEALED: shard_empty(owner, extent, reads_to_keep(extent, keep), stubs); break;
+    case EXTENT_LARGE: shard_empty(owner, extent, NO_READS_KEEP, stubs); break;
     default: break;
     }
 }

@@ -4,6 +4,7 @@
 
 #include "store/shard.h"
 
+#define READS_TO_PROMOTE 2u
 #define WALK_PLACE_BITS 48u /* more than the index has bits for buckets */
 
 static void count_get(shard_t *shard, const store_get_t *how, const extent_t *extent)
@@ -55,8 +56,21 @@ static bool wins(const store_hit_t *hit, const store_get_t *how)
     return hit->stale || (how->recache && expiry != 0 && expiry < how->recache_before);
 }
 
+/* What a read means for an item on disk: with the second one since the last look it comes back to memory. */
+static void read_from_disk(shard_t *shard, uint64_t hash, found_t *found, const store_get_t *how, const char *value)
+{
+    item_t *stub = found->item;
+    shard->counters.get_disk += !how->uncounted;
+    if (how->quiet)
+        return;
+    atomic_set_relaxed(&stub->heat, (uint16_t)(atomic_get_relaxed(&stub->heat) | HEAT_DISK_READ));
+    if (item_reads(stub) >= READS_TO_PROMOTE && shard_promote(shard, hash, found, value))
+        shard->counters.promoted++;
+}
+
+/* value: of an item on disk; NULL: it was not asked for. */
 static void visit_item(shard_t *shard, uint64_t hash, found_t *found, const store_get_t *how, bool created,
-                       store_visit_t visit, void *arg)
+                       const char *value, store_visit_t visit, void *arg)
 {
     uint32_t now = shard_now(shard->store);
     store_hit_t hit = shard_describe(found, now);
@@ -70,10 +84,23 @@ static void visit_item(shard_t *shard, uint64_t hash, found_t *found, const stor
     if (hit.win)
         atomic_set_relaxed(&found->item->heat, (uint16_t)(atomic_get_relaxed(&found->item->heat) | HEAT_WON));
     hit.key = found->item->data; /* a touch may have moved it */
-    hit.value = item_value(found->item);
+    hit.value = hit.on_disk ? value : item_value(found->item);
     hit.place = (store_pin_t){.shard = shard, .extent = found->extent};
     if (visit != NULL)
         visit(arg, &hit);
+    if (value != NULL)
+        read_from_disk(shard, hash, found, how, value);
+}
+
+/* Whether the value of an item is needed, and is neither in memory nor among what was read. */
+static bool lacks_value(const store_get_t *how, store_key_t key, const found_t *found, const char **value_p)
+{
+    if (found->slot == NULL || !item_is_stub(found->item) || how->without_value)
+        return false;
+    place_t place = item_place(found->item);
+    if (how->fetch != NULL)
+        *value_p = how->fetch(how->fetch_arg, key, &place);
+    return *value_p == NULL;
 }
 
 store_status_t store_get(store_t *store, store_key_t key, const store_get_t *how, store_visit_t visit, void *arg)
@@ -82,18 +109,23 @@ store_status_t store_get(store_t *store, store_key_t key, const store_get_t *how
     uint64_t hash = index_hash(store->seed, key.bytes, key.length);
     shard_t *shard = shard_of(store, hash);
     bool created = false;
+    const char *value = NULL;
     if (how == NULL)
         how = &plain;
     pthread_mutex_lock(&shard->lock);
     store_counters_t *counters = &shard->counters;
     found_t found = shard_find(shard, hash, key.bytes, key.length, &counters->get_expired, &counters->get_flushed);
+    if (lacks_value(how, key, &found, &value)) {
+        pthread_mutex_unlock(&shard->lock);
+        return STORE_ON_DISK;
+    }
     if (found.slot == NULL && how->vivify) {
         found = vivify(shard, hash, key, how);
         created = found.slot != NULL;
     }
     count_get(shard, how, found.slot != NULL ? found.extent : NULL);
     if (found.slot != NULL)
-        visit_item(shard, hash, &found, how, created, visit, arg);
+        visit_item(shard, hash, &found, how, created, value, visit, arg);
     else if (how->vivify)
         counters->store_no_memory++;
     pthread_mutex_unlock(&shard->lock);

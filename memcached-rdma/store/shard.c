@@ -165,17 +165,18 @@ item_t *shard_lay(extent_t *extent, size_t key_bytes, size_t value_bytes, uint32
     return item;
 }
 
-item_t *shard_space_to_move(shard_t *shard, const item_t *item, const extent_t *from, extent_t **extent_p)
+item_t *shard_space_to_move(shard_t *shard, const item_t *item, size_t value_bytes, const extent_t *from,
+                            extent_t **extent_p)
 {
     extent_t *extent = shard->open[from->ttl];
-    if (!shard_has_space(shard, extent, item_size(item))) {
+    if (!shard_has_space(shard, extent, item_bytes(item->key_bytes, value_bytes))) {
         extent = segment_for_move(shard);
         if (extent == NULL)
             return NULL;
         shard_open_segment(shard, extent, from->ttl);
     }
     *extent_p = extent;
-    return shard_lay(extent, item->key_bytes, item->value_bytes, atomic_get_relaxed(&item->expiry));
+    return shard_lay(extent, item->key_bytes, value_bytes, atomic_get_relaxed(&item->expiry));
 }
 
 void shard_pin(extent_t *extent)
@@ -229,8 +230,10 @@ static void count_live(shard_t *shard, extent_t *extent, size_t bytes, bool more
         sort_by_deadness(shard, extent);
 }
 
-static void forget(shard_t *shard, const item_t *item, extent_t *extent)
+/* copied: a stub of the same place takes the place of this one. */
+static void forget(shard_t *shard, const item_t *item, extent_t *extent, bool copied)
 {
+    shelf_forget(shard, item, copied);
     count_live(shard, extent, item_size(item), false);
     release_if_dead(shard, extent);
 }
@@ -239,6 +242,7 @@ void shard_begin_link(shard_t *shard, item_t *item, extent_t *extent)
 {
     shard_pin(extent); /* S2: the index may need memory */
     count_live(shard, extent, item_size(item), true);
+    shelf_count(shard, item);
     extent->epoch = shard->epoch; /* there may have been a flush since the space was given */
     ttl_raise(extent, item);
 }
@@ -250,8 +254,17 @@ void shard_end_link(shard_t *shard, item_t *item, extent_t *extent, bool linked)
         ttl_expect(shard, extent);
     }
     if (!linked)
-        forget(shard, item, extent);
+        forget(shard, item, extent, false);
     shard_unpin(shard, extent);
+}
+
+/* Both are stubs of one place. */
+static bool is_copy(const item_t *item, const item_t *old)
+{
+    if (!item_is_stub(item) || !item_is_stub(old))
+        return false;
+    place_t place = item_place(item), old_place = item_place(old);
+    return place_is(&place, &old_place);
 }
 
 void shard_replace(shard_t *shard, uint64_t hash, item_t *item, extent_t *extent, index_slot_t *slot)
@@ -260,14 +273,14 @@ void shard_replace(shard_t *shard, uint64_t hash, item_t *item, extent_t *extent
     shard_begin_link(shard, item, extent);
     item_t *old = index_item(&shard->index, atomic_get_relaxed(slot), &old_extent);
     atomic_set_release(slot, index_entry(hash, extent, item)); /* I1 */
-    forget(shard, old, old_extent);
+    forget(shard, old, old_extent, is_copy(item, old));
     shard_end_link(shard, item, extent, true);
 }
 
 void shard_unlink(shard_t *shard, index_slot_t *slot, item_t *item, extent_t *extent)
 {
     index_remove(&shard->index, slot);
-    forget(shard, item, extent);
+    forget(shard, item, extent, false);
 }
 
 found_t shard_find(shard_t *shard, uint64_t hash, const char *key, size_t length, uint64_t *expired, uint64_t *flushed)
@@ -292,10 +305,13 @@ store_hit_t shard_describe(const found_t *found, uint32_t now)
 {
     item_t *item = found->item;
     uint32_t heat = atomic_get_relaxed(&item->heat);
+    bool on_disk = item_is_stub(item);
     return (store_hit_t){.key = item->data,
                          .key_bytes = item->key_bytes,
-                         .value = item_value(item),
-                         .value_bytes = item->value_bytes,
+                         .value = on_disk ? NULL : item_value(item),
+                         .value_bytes = item_value_bytes(item),
+                         .on_disk = on_disk,
+                         .shelved = on_disk ? item_place(item) : (place_t){0},
                          .client_flags = item->client_flags,
                          .cas = item->cas,
                          .expiry = atomic_get_relaxed(&item->expiry),

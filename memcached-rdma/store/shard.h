@@ -4,6 +4,7 @@
  *
  *   ttl.c    TTL buckets: when items and extents have expired
  *   pin.c    pinned items: their share of the memory
+ *   shelf.c  items on disk: what goes there, and what refers to it
  *   shard.c  extents and items: where they lie, making items visible and removing them
  *   empty.c  emptying an extent: items that are kept move, the others go
  *   drop.c   flush, and the pass over extents in which everything has expired
@@ -49,6 +50,7 @@ typedef struct shard {
     uint32_t flush_next; /* a flush that comes at this second; 0: none */
     uint64_t items, bytes;
     uint64_t pinned; /* items */
+    uint64_t stubs, stub_bytes;
     store_counters_t counters;
     store_ttl_stats_t ttl[STORE_TTL_BUCKETS]; /* `segments` counts grains, `age` stays 0 */
     uint32_t sizes[STORE_SIZES];              /* live items by the bytes that they take */
@@ -72,6 +74,7 @@ struct store {
     store_source_t page_source;
     _Atomic uint64_t held; /* bytes of large items whose pins outlive a turn */
     unsigned pinned_percent;
+    store_shelf_t shelf;
     _Atomic uint64_t pinned; /* bytes of the extents of pinned items and their drafts */
 };
 
@@ -126,6 +129,17 @@ void pin_release(shard_t *shard, extent_t *extent);
 /* Why shard_space has found none. */
 store_status_t pin_refusal(store_t *store, bool pinned, size_t bytes);
 
+/* ------------------------------------------------------------------------------------------ shelf.c */
+
+/* A copy of a live item goes to disk; hit as shard_describe gives it. False: it does not. */
+bool shelf_put(shard_t *shard, const item_t *item, const store_hit_t *hit, place_t *place_p);
+/* Counts a stub that is visible from now on. */
+void shelf_count(shard_t *shard, const item_t *item);
+/* Of a stub that is not visible any more. copied: another stub refers to the same place. */
+void shelf_forget(shard_t *shard, const item_t *item, bool copied);
+/* Stubs take so little of the memory that they may stay when others go. */
+bool shelf_keeps_stubs(const shard_t *shard);
+
 /* ------------------------------------------------------------------------------------------ shard.c */
 
 store_status_t shard_open(shard_t *shard, store_t *store, unsigned number);
@@ -149,8 +163,9 @@ void shard_open_segment(shard_t *shard, extent_t *extent, unsigned ttl);
 bool shard_has_space(const shard_t *shard, const extent_t *extent, size_t bytes);
 /* Puts an item at the end of an extent that has space: its lengths and expiry written, the rest of its header zero. */
 item_t *shard_lay(extent_t *extent, size_t key_bytes, size_t value_bytes, uint32_t expiry);
-/* Space for the copy of an item, from the free space or the spare (S1). NULL: there is none. */
-item_t *shard_space_to_move(shard_t *shard, const item_t *item, const extent_t *from, extent_t **extent_p);
+/* Space for the copy of an item, with a value of so many bytes, from the free space or the spare (S1). NULL: there is none. */
+item_t *shard_space_to_move(shard_t *shard, const item_t *item, size_t value_bytes, const extent_t *from,
+                            extent_t **extent_p);
 /* Completes an item: creation, access and checksum; everything else is in place. */
 void shard_seal_item(shard_t *shard, item_t *item, const extent_t *extent, uint32_t data_crc);
 /* Around the change of the index that makes a finished item visible; linked: it did. */
@@ -169,9 +184,9 @@ store_hit_t shard_describe(const found_t *found, uint32_t now);
 
 #define NO_READS_KEEP (HEAT_COUNT_MAX + 1)
 
-/* Empties an extent and releases it: moves live items that were read at least so often, removes the others, and counts those that
- * had not expired as evicted. */
-void shard_empty(shard_t *shard, extent_t *extent, unsigned reads);
+/* Empties an extent and releases it: moves live items that were read at least so often, and stubs if they are kept; the others go
+ * to disk, or are removed, and those of them that had not expired count as evicted. */
+void shard_empty(shard_t *shard, extent_t *extent, unsigned reads, bool keeps_stubs);
 /* Removes items of a pinned extent from *at_p on, at most *left_p, and moves both on. True: that was the last. */
 bool shard_empty_some(shard_t *shard, extent_t *extent, size_t *at_p, unsigned *left_p);
 /* Open segments are full from now on. False: there was none. */
@@ -215,6 +230,9 @@ store_status_t shard_link(shard_t *shard, uint64_t hash, item_t *item, extent_t 
 /* Puts a copy of a live item in its place: other marks, CAS id or expiry. The item found is dead afterwards. False: no
  * memory, and nothing has changed. */
 bool shard_rewrite(shard_t *shard, uint64_t hash, found_t *found, uint8_t marks, uint64_t cas, uint32_t expiry);
+/* The same with another value: a stub for an item that was put on disk, or the item for its stub. */
+bool shard_shelve(shard_t *shard, uint64_t hash, found_t *found, const place_t *place);
+bool shard_promote(shard_t *shard, uint64_t hash, found_t *found, const char *value);
 /* Another expiry: in place, or by a copy where the segment goes before. */
 void shard_touch(shard_t *shard, uint64_t hash, found_t *found, uint32_t expiry);
 

@@ -75,6 +75,8 @@ item_t *shard_space(shard_t *shard, size_t key_bytes, size_t value_bytes, uint32
     size_t bytes = item_bytes(key_bytes, value_bytes);
     unsigned ttl = ttl_bucket(expiry, shard_now(shard->store));
     bool large = store_is_large(shard->store, key_bytes, value_bytes);
+    if (large)
+        restore_spare(shard); /* the stub of a large item that goes to disk may need it */
     extent_t *extent = pinned  ? take_pinned(shard, pool_grains(bytes))
                        : large ? take(shard, EXTENT_DRAFT, pool_grains(bytes))
                                : segment_for(shard, bytes, ttl);
@@ -109,18 +111,30 @@ store_status_t shard_link(shard_t *shard, uint64_t hash, item_t *item, extent_t 
     return status;
 }
 
-bool shard_rewrite(shard_t *shard, uint64_t hash, found_t *found, uint8_t marks, uint64_t cas, uint32_t expiry)
+/* What a copy of an item has that may differ from it. */
+typedef struct renewal {
+    const char *value;
+    size_t value_bytes;
+    uint64_t cas;
+    uint32_t expiry;
+    uint8_t marks;
+} renewal_t;
+
+/* Puts a copy of a live item in its place. */
+static bool renew(shard_t *shard, uint64_t hash, found_t *found, const renewal_t *with)
 {
     item_t *old = found->item;
     extent_t *old_extent = found->extent;
     extent_t *extent;
     shard_pin(old_extent); /* S3 */
-    item_t *item = shard_space(shard, old->key_bytes, old->value_bytes, expiry, extent_is_pinned(old_extent), &extent);
+    item_t *item = shard_space(shard, old->key_bytes, with->value_bytes, with->expiry, extent_is_pinned(old_extent),
+                               &extent);
     if (item != NULL) {
-        memcpy(item->data, old->data, (size_t)old->key_bytes + old->value_bytes);
-        item->marks = marks;
+        memcpy(item->data, old->data, old->key_bytes);
+        memcpy(item_value(item), with->value, with->value_bytes);
+        item->marks = with->marks;
         item->client_flags = old->client_flags;
-        item->cas = cas;
+        item->cas = with->cas;
         item->created = old->created;
         atomic_set_relaxed(&item->heat, atomic_get_relaxed(&old->heat));
         atomic_set_relaxed(&item->access, atomic_get_relaxed(&old->access));
@@ -131,6 +145,36 @@ bool shard_rewrite(shard_t *shard, uint64_t hash, found_t *found, uint8_t marks,
     }
     shard_unpin(shard, old_extent);
     return item != NULL;
+}
+
+bool shard_rewrite(shard_t *shard, uint64_t hash, found_t *found, uint8_t marks, uint64_t cas, uint32_t expiry)
+{
+    item_t *old = found->item;
+    const renewal_t with = {
+        .value = item_value(old), .value_bytes = old->value_bytes, .marks = marks, .cas = cas, .expiry = expiry};
+    return renew(shard, hash, found, &with);
+}
+
+bool shard_shelve(shard_t *shard, uint64_t hash, found_t *found, const place_t *place)
+{
+    const item_t *old = found->item;
+    const renewal_t with = {.value = (const char *)place,
+                            .value_bytes = sizeof(*place),
+                            .marks = old->marks | ITEM_ON_DISK,
+                            .cas = old->cas,
+                            .expiry = atomic_get_relaxed(&found->item->expiry)};
+    return renew(shard, hash, found, &with);
+}
+
+bool shard_promote(shard_t *shard, uint64_t hash, found_t *found, const char *value)
+{
+    const item_t *old = found->item;
+    const renewal_t with = {.value = value,
+                            .value_bytes = item_place(old).value_bytes,
+                            .marks = old->marks & (uint8_t)~ITEM_ON_DISK,
+                            .cas = old->cas,
+                            .expiry = atomic_get_relaxed(&found->item->expiry)};
+    return renew(shard, hash, found, &with);
 }
 
 void shard_touch(shard_t *shard, uint64_t hash, found_t *found, uint32_t expiry)

@@ -43,6 +43,7 @@ store_status_t store_open(const store_config_t *config, store_t **store_p)
     store->item_max = config->item_max;
     store->pinned_percent = config->pinned_percent;
     store->evict = config->evict;
+    store->shelf = config->shelf;
     store->seed = os_random_u64();
     store->crc_seed = (uint32_t)os_random_u64();
     store->shard_count = shards_for(config);
@@ -170,6 +171,8 @@ static void add_shard(store_stats_t *stats, const shard_t *shard, uint32_t now)
     add_counters(&stats->counters, &shard->counters);
     stats->items += shard->items;
     stats->pinned_items += shard->pinned;
+    stats->stubs += shard->stubs;
+    stats->stub_bytes += shard->stub_bytes;
     stats->bytes += shard->bytes;
     stats->buckets += index_buckets(&shard->index);
     stats->overflow_buckets += shard->index.overflow_used - shard->index.overflow_free_count;
@@ -263,7 +266,7 @@ static const char *walk_shard(shard_t *shard, item_func_t func, void *arg)
 }
 
 typedef struct totals {
-    uint64_t items, bytes, pinned;
+    uint64_t items, bytes, pinned, stubs;
 } totals_t;
 
 static const char *check_item(void *arg, shard_t *shard, const extent_t *extent, const item_t *item)
@@ -272,6 +275,7 @@ static const char *check_item(void *arg, shard_t *shard, const extent_t *extent,
     totals->items++;
     totals->bytes += item_size(item);
     totals->pinned += extent->kind == EXTENT_PINNED;
+    totals->stubs += item_is_stub(item);
     if (item->generation != extent_generation(extent, item))
         return "a live item has another generation than its grain";
     return item_is_whole(item, shard->store->crc_seed, extent_grain(extent, item)) ? NULL
@@ -312,6 +316,8 @@ static const char *check_shard(shard_t *shard)
         return "items are counted wrong by size";
     if (totals.pinned != shard->pinned)
         return "pinned items are counted wrong";
+    if (totals.stubs != shard->stubs)
+        return "items on disk are counted wrong";
     if (totals.items != shard->items || totals.bytes != shard->bytes || totals.items != shard->index.entries)
         return "items, bytes or index entries of a shard are counted wrong";
     return live == totals.bytes && items == totals.items ? NULL : "live bytes or items of extents are counted wrong";

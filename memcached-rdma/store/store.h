@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "util/place.h"
+
 #define STORE_KEY_MAX 250u
 #define STORE_CLOCK_START 2u /* so that second 1 is always past */
 #define STORE_EXPIRED 1u     /* an expiry that has passed whenever it is given */
@@ -30,7 +32,8 @@ typedef enum store_status {
     STORE_TOO_LARGE,
     STORE_NO_MEMORY,
     STORE_PINS_FULL, /* pinned items have used up their share of the memory */
-    STORE_NON_NUMERIC
+    STORE_NON_NUMERIC,
+    STORE_ON_DISK /* the value is needed, and is not in memory: nothing has changed or was counted */
 } store_status_t;
 
 /* Where memory comes from. get returns page-aligned zeroed bytes, or NULL; put gets back what get wrote to *handle_p. */
@@ -43,6 +46,16 @@ typedef struct store_source {
 } store_source_t;
 
 struct store_hit;
+
+/* Where items go for which memory has no place (shelf.c). Called with a shard's lock: short, and never back into the store. */
+typedef struct store_shelf {
+    /* Copies an item. False: it is not taken, and is evicted. created: second of the store's clock. NULL: there is no shelf. */
+    bool (*put)(void *arg, const struct store_hit *hit, uint32_t created, place_t *place_p);
+    /* Nothing refers to the place any more. */
+    void (*gone)(void *arg, const place_t *place, size_t key_bytes);
+    void *arg;
+    size_t least; /* items of fewer bytes stay in memory */
+} store_shelf_t;
 
 typedef struct store_config {
     size_t bytes;            /* items, index and headers together (-m) */
@@ -57,7 +70,8 @@ typedef struct store_config {
     void (*evicted)(void *arg, const struct store_hit *hit);
     void *evicted_arg;
     uint64_t started_ns; /* CLOCK_MONOTONIC at second STORE_CLOCK_START, for readers in other processes */
-    bool cas_shown;      /* readers are shown CAS ids */
+    store_shelf_t shelf;
+    bool cas_shown; /* readers are shown CAS ids */
 } store_config_t;
 
 typedef struct store store_t;
@@ -87,7 +101,7 @@ typedef struct store_pin_s {
 
 /* An item as a visitor sees it. The pointers are valid during the visit, the value's longer when it is pinned. */
 typedef struct store_hit {
-    const char *key, *value;
+    const char *key, *value; /* value NULL: it is on disk, and was not asked for */
     uint32_t key_bytes, value_bytes;
     uint32_t client_flags;
     uint64_t cas;
@@ -103,6 +117,8 @@ typedef struct store_hit {
     bool win;               /* this caller wins the right to renew it */
     bool created;           /* by this call (vivify) */
     bool pinned;            /* store_begin_pinned */
+    bool on_disk;           /* there is a stub in memory; `value`, if any, is what store_get_t's fetch gave */
+    place_t shelved;        /* on_disk: where */
     store_pin_t place;      /* for store_pin */
 } store_hit_t;
 
@@ -110,14 +126,19 @@ typedef void (*store_visit_t)(void *arg, const store_hit_t *hit);
 
 typedef struct store_get_s {
     bool touch, vivify, recache;
-    bool recache_touched;    /* recache looks at the new expiry, not at the one before the touch */
-    bool quiet;              /* does not count as a read of the item */
-    bool uncounted;          /* not in the statistics either */
-    bool meta;               /* as mg: one reader of a stale item may renew it; a touch that misses counts as a get */
-    bool binary_key;         /* vivify: as of store_put_t */
-    uint32_t expiry;         /* touch: the new one */
-    uint32_t vivify_expiry;  /* vivify: creates an empty item when there is none */
-    uint64_t cas;            /* vivify: CAS id of that item; 0: a new one */
+    bool recache_touched;   /* recache looks at the new expiry, not at the one before the touch */
+    bool without_value;     /* the visit needs no value, so that of an item on disk is not fetched */
+    bool quiet;             /* does not count as a read of the item */
+    bool uncounted;         /* not in the statistics either */
+    bool meta;              /* as mg: one reader of a stale item may renew it; a touch that misses counts as a get */
+    bool binary_key;        /* vivify: as of store_put_t */
+    uint32_t expiry;        /* touch: the new one */
+    uint32_t vivify_expiry; /* vivify: creates an empty item when there is none */
+    uint64_t cas;           /* vivify: CAS id of that item; 0: a new one */
+    /* The value of an item on disk as it was read from that place; NULL: it was not, and the call ends with STORE_ON_DISK. The
+     * function NULL: no value was read. Under the shard's lock. */
+    const char *(*fetch)(void *arg, store_key_t key, const place_t *place);
+    void *fetch_arg;
     uint32_t recache_before; /* recache: the first reader of an item that expires before wins the right to renew it */
 } store_get_t;
 
@@ -171,7 +192,8 @@ store_status_t store_begin_pinned(store_t *store, store_key_t key, size_t value_
 /* The first so many bytes of the value are filled: their checksum is computed now, so that the commit of a huge value has little
  * left to do. May be called, with growing numbers, for a value that comes in pieces; they must not change any more. */
 void store_sum(store_draft_t *draft, size_t filled);
-/* cas_p: NULL, or where the new CAS id goes. The draft is used up, whatever the status; value_bytes is then that of the item. */
+/* cas_p: NULL, or where the new CAS id goes. The draft is used up, whatever the status, but for STORE_ON_DISK of append and
+ * prepend; value_bytes is then that of the item. */
 store_status_t store_commit(store_draft_t *draft, const store_put_t *put, uint64_t *cas_p);
 void store_abandon(store_draft_t *draft);
 
@@ -207,6 +229,30 @@ typedef struct store_number {
 
 store_status_t store_delta(store_t *store, store_key_t key, const store_delta_t *how, store_number_t *number_p);
 
+/* -------------------------------------------------------------------------------- items on disk */
+
+/* Where the value of a key is on disk. False: it is not there. */
+bool store_where(store_t *store, store_key_t key, place_t *place_p);
+/* What was read from there comes back to memory, unless the item has changed meanwhile. STORE_NO_MEMORY: it stays. */
+store_status_t store_promote(store_t *store, store_key_t key, const place_t *place, const char *value);
+/* It cannot be read from there: the item is gone, unless it is another one by now. */
+void store_lost(store_t *store, store_key_t key, const place_t *place);
+/* What becomes of an item whose place on disk is to be used for others. */
+typedef enum store_shelved { STORE_SHELF_DEAD, STORE_SHELF_DROPPED, STORE_SHELF_WANTED } store_shelved_t;
+/* keep: it is wanted if it was read since it went there; else it is dropped now. */
+store_shelved_t store_shelf_ask(store_t *store, store_key_t key, const place_t *place, bool keep);
+/* It is at another place now. False: nobody wants it any more. */
+bool store_shelf_moved(store_t *store, store_key_t key, const place_t *from, const place_t *to);
+/* Demotes the oldest items if little memory is free, so that those who write need not; a step. True: there may be more to do. */
+bool store_make_room(store_t *store);
+/* A step over all items, as store_walk: those that nobody has read for so many seconds go to disk. */
+bool store_shelve_idle(store_t *store, uint64_t *at_p, unsigned most, uint32_t seconds);
+/* A step: all items on disk are lost. */
+bool store_lose_all(store_t *store, uint64_t *at_p, unsigned most);
+/* An item that an earlier start has left on disk; put as of store_commit. The place is `gone` where there is no memory. */
+store_status_t store_restore(store_t *store, store_key_t key, const place_t *place, uint32_t expiry,
+                             const store_put_t *put);
+
 /* ------------------------------------------------------------------------------------ whole store */
 
 /* Hides every item that exists now (at 0) or that is older than second `at` when it comes. */
@@ -229,7 +275,8 @@ bool store_limit(store_t *store, size_t bytes);
     X(cmd_get) X(cmd_set) X(cmd_touch) X(get_hits) X(get_misses) X(get_expired) X(get_flushed) X(delete_misses)        \
     X(delete_hits) X(incr_misses) X(incr_hits) X(decr_misses) X(decr_hits) X(cas_misses) X(cas_hits) X(cas_badval)     \
     X(touch_hits) X(touch_misses) X(store_too_large) X(store_no_memory) X(store_pins_full) X(total_items)              \
-    X(expired_unfetched) X(evicted_unfetched) X(evictions) X(reclaimed) X(moved) X(segments_dropped) X(segments_reclaimed)
+    X(expired_unfetched) X(evicted_unfetched) X(evictions) X(reclaimed) X(moved) X(shelved) X(promoted) X(get_disk) X(lost)       \
+    X(segments_dropped) X(segments_reclaimed)
 /* clang-format on */
 
 #define STORE_FIELD(name) uint64_t name;
@@ -258,6 +305,7 @@ typedef struct store_stats_s {
     uint64_t items, bytes; /* live items, bytes that they take with headers */
     uint64_t memory_bytes; /* taken from the source */
     uint64_t pinned_items, pinned_bytes, pinned_limit;
+    uint64_t stubs, stub_bytes; /* of items on disk */
     uint64_t index_bytes, buckets, overflow_buckets;
     uint64_t segments_used, segments_free, segments_limit, segment_bytes; /* as if all memory were segments */
     unsigned shards;

@@ -180,9 +180,13 @@ store_status_t store_commit(store_draft_t *draft, const store_put_t *put, uint64
     if (!joins || put->vivify)
         store_sum(draft, draft->value_bytes);
     pthread_mutex_lock(&shard->lock);
+    found_t found = find(shard, draft->hash, item);
+    if (joins && found.slot != NULL && item_is_stub(found.item)) {
+        pthread_mutex_unlock(&shard->lock);
+        return STORE_ON_DISK;
+    }
     shard->counters.cmd_set++;
     shard->ttl[draft->pin.extent->ttl].cmd_set++;
-    found_t found = find(shard, draft->hash, item);
     store_status_t status = permitted(shard, put, &found, &stale);
     uint64_t cas = status != STORE_OK ? 0 : put->cas != 0 ? put->cas : shard_cas(shard);
     if (put->restores)
@@ -351,6 +355,8 @@ static store_status_t delta_found(shard_t *shard, uint64_t hash, store_key_t key
         return STORE_NON_NUMERIC;
     if (how->has_compare && how->compare != 0 && how->compare != item->cas)
         return STORE_EXISTS;
+    if (item_is_stub(item))
+        return STORE_ON_DISK;
     if (!number_u64(item->data + item->key_bytes, item->value_bytes, &value))
         return STORE_NON_NUMERIC;
     if (how->decrement)

@@ -23,7 +23,7 @@ inline void see(void *arg, const store_hit_t *hit)
 {
     auto *seen = static_cast<Seen *>(arg);
     seen->key.assign(hit->key, hit->key_bytes);
-    seen->value.assign(hit->value, hit->value_bytes);
+    seen->value = hit->value == nullptr ? "" : std::string(hit->value, hit->value_bytes);
     seen->hit = *hit;
 }
 
@@ -33,6 +33,7 @@ protected:
     store_t *store = nullptr;
     unsigned memories = 0;
     bool lazily = false;
+    store_shelf_t shelf = {};
 
     static uint32_t clock(void *arg) { return static_cast<StoreTest *>(arg)->now; }
     static void *get(void *arg, size_t bytes, void **handle_p)
@@ -73,6 +74,7 @@ protected:
         config.pinned_percent = 50;
         config.evict = evict;
         config.source = {lazily ? get_lazily : get, lazily ? put_lazily : put, nullptr, this};
+        config.shelf = shelf;
         config.now = clock;
         config.now_arg = this;
         ASSERT_EQ(store_open(&config, &store), STORE_OK);

@@ -23,7 +23,14 @@ protected:
     reading_t *reading = nullptr;
     std::map<void *, size_t> memories;
     bool mapped = true;
+    store_shelf_t shelf = {};
 
+    static bool shelve(void *, const store_hit_t *hit, uint32_t, place_t *place_p)
+    {
+        *place_p = {1, 1, 0, hit->value_bytes};
+        return true;
+    }
+    static void gone(void *, const place_t *, size_t) {}
     static uint32_t clock(void *arg) { return static_cast<ReaderTest *>(arg)->now; }
     static void *get(void *arg, size_t bytes, void **handle_p)
     {
@@ -61,6 +68,7 @@ protected:
         config.item_max = item_max;
         config.shards = shards;
         config.evict = true;
+        config.shelf = shelf;
         config.source = {get, put, give_key, this};
         config.now = clock;
         config.now_arg = this;
@@ -116,6 +124,24 @@ protected:
             ;
     }
 };
+
+TEST_F(ReaderTest, an_item_on_disk_is_asked_for)
+{
+    shelf = {shelve, gone, nullptr, 512};
+    open();
+    std::string value(1000, 'x');
+    for (unsigned i = 0; i < 20000; i++)
+        ASSERT_EQ(write("k" + std::to_string(i), value), STORE_OK);
+    unsigned asked = 0;
+    for (unsigned i = 0; i < 20000; i++) {
+        std::string name = "k" + std::to_string(i), found = read(name);
+        place_t place;
+        bool on_disk = store_where(store, {name.data(), name.size()}, &place);
+        ASSERT_EQ(found, on_disk ? "(ask)" : value);
+        asked += on_disk;
+    }
+    EXPECT_GT(asked, 10000u);
+}
 
 TEST_F(ReaderTest, WhatIsThereIsReadAndTheRestIsAskedFor)
 {
