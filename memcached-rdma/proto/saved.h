@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * saved.h - the file of a warm restart (-e): a head, and for each item a record, its key and its value. Pure.
+ * saved.h - the file of a warm restart (-e): a head, the pages of ext_path; of each item a record, its key and its value. Pure.
  *
  * Numbers are those of the host: the file is for a server on the same one. A checksum covers record, key and value, and begins with
  * the number of the record, so that none may be missing or stand elsewhere. */
@@ -12,6 +12,7 @@
 
 #define SAVED_BINARY_KEY 1u
 #define SAVED_PINNED 2u
+#define SAVED_ON_DISK 4u /* the value is a place_t */
 
 typedef struct saved_head {
     char magic[8];
@@ -19,6 +20,18 @@ typedef struct saved_head {
     uint64_t items;
     uint32_t zero, crc; /* of what stands before */
 } saved_head_t;
+
+/* Behind the head: how the files of ext_path were used. saved_page_t of so many pages follow it. */
+typedef struct saved_disk {
+    uint64_t instance; /* of the start that began to write there */
+    uint64_t page_bytes;
+    uint32_t pages; /* 0: there are no such files */
+    uint32_t crc;   /* of what stands before, and of the pages */
+} saved_disk_t;
+
+typedef struct saved_page {
+    uint32_t version, used;
+} saved_page_t;
 
 typedef struct saved_item {
     uint64_t cas;
@@ -30,10 +43,12 @@ typedef struct saved_item {
     uint32_t crc, end;
 } saved_item_t;
 
-_Static_assert(sizeof(saved_head_t) == 32 && sizeof(saved_item_t) == 32, "no byte of a record is undefined");
+_Static_assert(sizeof(saved_disk_t) == 24 && sizeof(saved_head_t) == 32 && sizeof(saved_item_t) == 32,
+               "no byte of a record is undefined");
 
 void saved_head_make(saved_head_t *head, int64_t moment, uint64_t items);
 bool saved_head_is_right(const saved_head_t *head);
+uint32_t saved_disk_crc(const saved_disk_t *disk, const saved_page_t *pages);
 /* The checksum of the record with this number, whose other members are set. */
 uint32_t saved_crc(const saved_item_t *item, uint64_t number, const char *key, const char *value);
 /* Lengths and flags of a record can be right. To be asked before its key and value are read. */

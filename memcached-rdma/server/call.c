@@ -15,6 +15,8 @@
 #define SPARE_MAX 64u          /* calls kept by a worker */
 #define REPLY_KEPT (64u << 10) /* bytes of a kept call's buffer */
 
+static void on_loaded(loads_t *loads);
+
 /* ------------------------------------------------------------------------------------- life of calls */
 
 static call_t *call_get(native_t *native, session_t *session)
@@ -28,6 +30,8 @@ static call_t *call_get(native_t *native, session_t *session)
     call->native = native;
     call->session = session;
     call->answer = (message_answer_t){.code = MESSAGE_OK};
+    call->loads = (loads_t){.worker = native->worker, .ready = on_loaded};
+    call->commits = false;
     session->calls++;
     return call;
 }
@@ -44,6 +48,7 @@ static void call_put(call_t *call)
     native_t *native = call->native;
     list_remove(&call->link);
     reply_sent(&call->reply, call->reply.pending, exec_piece_done); /* ends the pins */
+    loads_clear(&call->loads);
     free(call->more);
     free(call->data);
     call->more = NULL;
@@ -144,7 +149,7 @@ static uint32_t ttl_of(uint32_t expiry, uint32_t now)
 static void add_value(call_t *call, const store_hit_t *hit)
 {
     store_pin_t pin;
-    if (hit->value_bytes <= COPIED_VALUE_MAX) {
+    if (hit->value_bytes <= COPIED_VALUE_MAX || hit->on_disk) {
         reply_bytes(&call->reply, hit->value, hit->value_bytes);
         return;
     }
@@ -162,12 +167,14 @@ static void show_value(void *arg, const store_hit_t *hit)
     add_value(call, hit);
 }
 
-static void run_get(call_t *call, const request_t *request)
+static bool run_get(call_t *call, const request_t *request)
 {
     const server_t *server = call->native->worker->server;
-    store_status_t status = perform_get(server, request, perform_expiry(server, request), request->key, show_value,
-                                        call);
-    answer_code(call, code_of(status));
+    store_status_t status = perform_get(server, &call->loads, request, perform_expiry(server, request), request->key,
+                                        show_value, call);
+    if (status != STORE_ON_DISK)
+        answer_code(call, code_of(status));
+    return status != STORE_ON_DISK;
 }
 
 /* An entry of a list's answer; answer.number counts the keys that are done. */
@@ -193,53 +200,76 @@ static bool list_is_whole(text_t keys, uint64_t count)
     return count == 0 && keys.length == 0;
 }
 
-static void run_list(call_t *call, const request_t *request, text_t keys)
+/* A key whose value is on disk: those behind it are read with it. */
+static void look_ahead(call_t *call, text_t keys)
+{
+    text_t key;
+    while (loads_have_place(&call->loads) && message_next_key(&keys, &key))
+        perform_look(call->native->worker->server, &call->loads, key);
+}
+
+/* When it runs again, answer.number keys are done. */
+static bool run_list(call_t *call, const request_t *request, text_t keys)
 {
     const server_t *server = call->native->worker->server;
     perform_expiry_t expiry = perform_expiry(server, request);
     text_t key;
     if (!list_is_whole(keys, call->message.number)) {
         answer_code(call, MESSAGE_INVALID);
-        return;
+        return true;
     }
+    for (uint64_t i = 0; i < call->answer.number; i++)
+        (void)message_next_key(&keys, &key);
     while (call->reply.pending < LIST_PENDING_MAX && call->answer.number < LIST_KEYS_MAX &&
            message_next_key(&keys, &key)) {
-        (void)perform_get(server, request, expiry, key, show_entry, call);
+        if (perform_get(server, &call->loads, request, expiry, key, show_entry, call) == STORE_ON_DISK) {
+            look_ahead(call, keys);
+            return false;
+        }
         call->answer.number++;
     }
     call_answer(call);
+    return true;
 }
 
 /* ------------------------------------------------------------------------------------------ others */
 
-static void commit(call_t *call, const request_t *request, store_draft_t *draft)
+static bool commit(call_t *call, const request_t *request)
 {
     uint64_t cas;
-    store_status_t status = perform_commit(call->native->worker->server, request, draft, &cas);
+    store_status_t status = perform_commit(call->native->worker->server, &call->loads, request, &call->draft, &cas);
+    call->commits = status == STORE_ON_DISK;
+    if (call->commits)
+        return false;
     call->answer.cas = shown_cas(call, cas);
     answer_code(call, code_of(status));
+    return true;
 }
 
-static void run_put(call_t *call, const request_t *request, const char *value)
+static bool run_put(call_t *call, const request_t *request, const char *value)
 {
-    store_draft_t draft;
-    store_status_t status = perform_begin(call->native->worker->server, request, &draft);
+    if (call->commits)
+        return commit(call, request);
+    store_status_t status = perform_begin(call->native->worker->server, request, &call->draft);
     if (status != STORE_OK) {
         answer_code(call, code_of(status));
-        return;
+        return true;
     }
     if (request->value_bytes > 0)
-        memcpy(draft.value, value, request->value_bytes);
-    commit(call, request, &draft);
+        memcpy(call->draft.value, value, request->value_bytes);
+    return commit(call, request);
 }
 
-static void run_delta(call_t *call, const request_t *request)
+static bool run_delta(call_t *call, const request_t *request)
 {
     store_number_t number;
-    store_status_t status = perform_delta(call->native->worker->server, request, &number);
+    store_status_t status = perform_delta(call->native->worker->server, &call->loads, request, &number);
+    if (status == STORE_ON_DISK)
+        return false;
     call->answer.number = number.value;
     call->answer.cas = shown_cas(call, number.cas);
     answer_code(call, code_of(status));
+    return true;
 }
 
 /* The kernel says that the client runs as the server's user. What the client says of itself is no proof, and of one that came
@@ -270,31 +300,81 @@ static void run_noop(call_t *call)
     call_answer(call);
 }
 
+/* False: it needs what is on disk, and runs again. */
+static bool run_op(call_t *call, const request_t *request, const char *data, size_t length)
+{
+    const server_t *server = call->native->worker->server;
+    switch (call->message.op) {
+    case MESSAGE_NOOP: run_noop(call); return true;
+    case MESSAGE_GET: return run_get(call, request);
+    case MESSAGE_GET_LIST: return run_list(call, request, (text_t){.at = data, .length = length});
+    case MESSAGE_PUT: return run_put(call, request, data);
+    case MESSAGE_DELETE: answer_code(call, code_of(perform_delete(server, request))); return true;
+    case MESSAGE_DELTA: return run_delta(call, request);
+    default: answer_code(call, code_of(perform_touch(server, request))); return true;
+    }
+}
+
+/* Key and data are kept until the call runs again. The data of a list are its keys; a value is in its draft. False: no memory. */
+static bool keep(call_t *call, const char *key, const char *data, size_t length)
+{
+    size_t key_bytes = key == NULL ? 0 : call->message.key_bytes, rest = call->commits ? 0 : length;
+    if (call->data == NULL) {
+        call->data = malloc(key_bytes + rest + 1);
+        if (call->data == NULL)
+            return false;
+        if (key_bytes > 0)
+            memcpy(call->data, key, key_bytes);
+        if (rest > 0)
+            memcpy(call->data + key_bytes, data, rest);
+        key = key == NULL ? NULL : call->data;
+        data = call->data + key_bytes;
+    }
+    call->key = key;
+    call->rest = data;
+    call->rest_bytes = length;
+    return true;
+}
+
+/* Runs with key and data until it is answered, or waits for the disk. */
+static void run_with(call_t *call, const char *key, const char *data, size_t length)
+{
+    request_t request;
+    bool has_key = call->message.op != MESSAGE_GET_LIST && call->message.op != MESSAGE_NOOP;
+    if ((key == NULL && has_key) || !message_to_request(&call->message, key, length, &request)) {
+        answer_code(call, MESSAGE_INVALID);
+        return;
+    }
+    while (!run_op(call, &request, data, length)) {
+        if (call->key == NULL && call->rest == NULL && !keep(call, key, data, length)) {
+            if (call->commits)
+                store_abandon(&call->draft);
+            answer_code(call, MESSAGE_NO_MEMORY);
+            return;
+        }
+        if (!loads_begin(&call->loads))
+            return; /* on_loaded goes on */
+    }
+}
+
+static void on_loaded(loads_t *loads)
+{
+    call_t *call = container_of(loads, call_t, loads);
+    native_wake(call->native); /* the core has work, and its descriptor does not say so */
+    run_with(call, call->key, call->rest, call->rest_bytes);
+}
+
 /* A request all of whose data is here. */
 static void run(call_t *call, const char *key, const char *data, size_t length)
 {
-    request_t request;
-    const server_t *server = call->native->worker->server;
     const message_request_t *message = &call->message;
     if ((message->flags & MESSAGE_KEY_IN_DATA) != 0 && length >= message->key_bytes) {
         key = data;
         data += message->key_bytes;
         length -= message->key_bytes;
     }
-    bool has_key = message->op != MESSAGE_GET_LIST && message->op != MESSAGE_NOOP;
-    if ((key == NULL && has_key) || !message_to_request(message, key, length, &request)) {
-        answer_code(call, MESSAGE_INVALID);
-        return;
-    }
-    switch (message->op) {
-    case MESSAGE_NOOP: run_noop(call); break;
-    case MESSAGE_GET: run_get(call, &request); break;
-    case MESSAGE_GET_LIST: run_list(call, &request, (text_t){.at = data, .length = length}); break;
-    case MESSAGE_PUT: run_put(call, &request, data); break;
-    case MESSAGE_DELETE: answer_code(call, code_of(perform_delete(server, &request))); break;
-    case MESSAGE_DELTA: run_delta(call, &request); break;
-    default: answer_code(call, code_of(perform_touch(server, &request)));
-    }
+    call->key = call->rest = NULL;
+    run_with(call, key, data, length);
 }
 
 /* ---------------------------------------------------------------------------------- announced values */
@@ -303,13 +383,13 @@ static void run(call_t *call, const char *key, const char *data, size_t length)
 static void on_value(vbn_op_t *op, vbn_status_t status, size_t length)
 {
     call_t *call = container_of(op, call_t, op);
-    request_t request;
     (void)length;
     list_remove(&call->link);
     hold_set(&call->native->worker->drafts_called, &call->hold, 0);
-    const char *key = call->draft.value - call->message.key_bytes; /* an item has its key in front of its value */
-    if (status == VBN_OK && message_to_request(&call->message, key, call->draft.value_bytes, &request)) {
-        commit(call, &request, &call->draft);
+    if (status == VBN_OK) {
+        call->commits = true;
+        call->key = call->draft.value - call->message.key_bytes; /* an item has its key in front of its value */
+        run_with(call, call->key, NULL, call->draft.value_bytes);
         return;
     }
     store_abandon(&call->draft);

@@ -15,11 +15,15 @@ typedef struct call {
     session_t *session;
     uint64_t deadline_ns; /* end of the lease, while it waits */
     message_request_t message;
-    store_draft_t draft; /* of a value that is being fetched */
-    char *data;          /* heap for a value that is fetched, with its key in front; NULL else */
-    size_t data_bytes;   /* that are fetched, at its end */
-    hold_t hold;         /* of the value, while it is fetched */
-    reply_t reply;       /* data of the answer */
+    store_draft_t draft;    /* of a value that is being fetched */
+    char *data;             /* heap for a value that is fetched, with its key in front; NULL else */
+    size_t data_bytes;      /* that are fetched, at its end */
+    hold_t hold;            /* of the value, while it is fetched */
+    loads_t loads;          /* values on disk that it needs */
+    const char *key, *rest; /* what it runs with again, in `data` or in the draft */
+    size_t rest_bytes;
+    bool commits;  /* again: the draft is whole */
+    reply_t reply; /* data of the answer */
     message_answer_t answer;
     struct iovec iov[CALL_PIECES], *more; /* more: heap, for longer lists */
 } call_t;

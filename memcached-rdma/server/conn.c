@@ -16,6 +16,16 @@
 #define IOV_MOST 64
 #define KEYS_LINE_MAX (8u << 20) /* bytes of a list of keys */
 
+/* What the command needed was read: it runs when it is the connection's turn. */
+static void on_loaded(loads_t *loads)
+{
+    conn_t *conn = container_of(loads, conn_t, loads);
+    conn->parked = false;
+    conn->more = true;
+    if (list_empty(&conn->again))
+        list_append(&conn->worker->again, &conn->again);
+}
+
 conn_t *conn_open(worker_t *worker, int fd, uint64_t serial, const char *address, const char *listener)
 {
     conn_t *conn = calloc(1, sizeof(*conn));
@@ -26,6 +36,7 @@ conn_t *conn_open(worker_t *worker, int fd, uint64_t serial, const char *address
     list_init(&conn->watching);
     conn->serial = serial;
     conn->worker = worker;
+    conn->loads = (loads_t){.worker = worker, .ready = on_loaded};
     conn->fd = fd;
     atomic_set_relaxed(&conn->last_second, store_now(worker->server->store));
     conn->logged_in = !login_is_needed(worker->server);
@@ -240,6 +251,8 @@ static void run_request(conn_t *conn, request_t *request, text_t line, size_t by
     }
     resume_at(conn, request, line.at);
     bool done = exec_request(&exec, request);
+    if (done || exec.parked)
+        conn_park(conn, &exec);
     conn->messages = conn->messages || (request->kind == REQUEST_HELLO && exec.native != NULL);
     conn->keys_done = done || request->checked == NULL ? 0 : (size_t)(request->rest.at - line.at);
     conn->keys_checked = done || request->checked == NULL ? 0 : (size_t)(request->checked - line.at);
@@ -320,8 +333,8 @@ static bool run_command(conn_t *conn, const char *at, size_t length)
 static bool may_run(const conn_t *conn)
 {
     const budget_t *budget = &conn->worker->budget;
-    return runs(conn) && !conn->blocked && conn->reply.pending <= REPLY_PENDING_MAX && budget_allows(budget) &&
-           (budget->commands < budget->commands_most || conn->state != CONN_COMMAND);
+    return runs(conn) && !conn->blocked && !conn->parked && conn->reply.pending <= REPLY_PENDING_MAX &&
+           budget_allows(budget) && (budget->commands < budget->commands_most || conn->state != CONN_COMMAND);
 }
 
 /* The checksum of what has come of a value, in each turn a little. */
@@ -338,7 +351,7 @@ static bool run_input(conn_t *conn)
         const char *at = conn->in == NULL ? "" : conn->in + conn->in_at;
         size_t length = conn->in_end - conn->in_at;
         if (!may_run(conn))
-            return runs(conn);
+            return runs(conn) && !conn->parked;
         if (conn->state == CONN_SWALLOW) {
             swallow(conn, length);
         } else if (conn->state == CONN_VALUE) {
@@ -397,7 +410,7 @@ static ssize_t read_some(conn_t *conn)
 
 static void want(conn_t *conn, bool writing)
 {
-    uint32_t events = writing ? EPOLLOUT : conn->deaf ? 0 : EPOLLIN;
+    uint32_t events = writing ? EPOLLOUT : conn->deaf || conn->parked ? 0 : EPOLLIN;
     if (conn->events == events)
         return;
     struct epoll_event event = {.events = events, .data.ptr = conn};
@@ -433,7 +446,7 @@ static bool end_turn(conn_t *conn, bool more)
     if (conn->state == CONN_CLOSED)
         return false;
     conn->more = more;
-    if (!conn->blocked && (more || conn->reply.pending > 0 || wire_has_more(&conn->wire))) {
+    if (!conn->blocked && !conn->parked && (more || conn->reply.pending > 0 || wire_has_more(&conn->wire))) {
         count(&counters->conn_yields, 1);
         list_append(&worker->again, &conn->again);
     }
@@ -476,8 +489,11 @@ bool conn_ready(conn_t *conn, uint32_t events)
 {
     if (!list_empty(&conn->again) && conn->state != CONN_CLOSED)
         return true; /* it goes on when it is its turn */
-    if (conn->state == CONN_CLOSED || ((conn->writing || conn->deaf) && (events & (EPOLLERR | EPOLLHUP)) != 0))
+    bool silent = conn->writing || conn->deaf || conn->parked;
+    if (conn->state == CONN_CLOSED || (silent && (events & (EPOLLERR | EPOLLHUP)) != 0))
         return false;
+    if (conn->parked && !conn->writing)
+        return true; /* of the same look at all sockets: what comes has to wait */
     return turn(conn, !conn->writing);
 }
 
@@ -494,6 +510,7 @@ void conn_close(conn_t *conn)
     watch_conn(conn->worker->server, conn->address, conn->fd, conn->end == NULL ? "normal" : conn->end);
     list_remove(&conn->again);
     value_drop(conn);
+    loads_clear(&conn->loads);
     hold_set(&conn->worker->slow, &conn->slow_hold, 0);
     reply_sent(&conn->reply, conn->reply.pending, exec_piece_done); /* ends the pins */
     reply_free(&conn->reply);

@@ -53,6 +53,8 @@ typedef struct conn {
     char value_end[2];
     size_t swallow; /* bytes to throw away */
     reply_t reply;
+    loads_t loads;        /* values on disk for the command at in_at, or the value that has come */
+    bool parked;          /* they are being read: nothing else goes on */
     watcher_t *watcher;   /* the client gets lines about events, and its commands are thrown away */
     list_link_t watching; /* in the worker's list */
     bool deaf;            /* nothing more comes from a watcher */

@@ -17,7 +17,16 @@ exec_t conn_exec(conn_t *conn)
                     .counters = &conn->worker->counters,
                     .reply = &conn->reply,
                     .budget = &conn->worker->budget,
+                    .loads = &conn->loads,
                     .native = conn->worker->native};
+}
+
+void conn_park(conn_t *conn, const exec_t *exec)
+{
+    if (exec->parked)
+        conn->parked = !loads_begin(&conn->loads);
+    else if (conn->loads.first != NULL)
+        loads_clear(&conn->loads);
 }
 
 /* ------------------------------------------------------------------------------------------ values */
@@ -57,10 +66,13 @@ static bool move_body(conn_t *conn, exec_t *exec, const request_t *request)
     if (!exec_begin(exec, request, &conn->draft))
         return false;
     memcpy(conn->draft.value, conn->body, conn->value_bytes);
+    free(conn->body);
+    conn->body = NULL;
     return true;
 }
 
-static void end_value(conn_t *conn, const request_t *request)
+/* False: it is parked. */
+static bool end_value(conn_t *conn, const request_t *request)
 {
     exec_t exec = conn_exec(conn);
     bool good = conn->value_tail == 0 || (conn->value_end[0] == '\r' && conn->value_end[1] == '\n');
@@ -70,8 +82,12 @@ static void end_value(conn_t *conn, const request_t *request)
         exec_lost(&exec, request);
     else if (move_body(conn, &exec, request))
         exec_commit(&exec, request, &conn->draft);
+    conn_park(conn, &exec);
+    if (exec.parked)
+        return false;
     value_drop(conn);
     conn->state = CONN_COMMAND;
+    return true;
 }
 
 /* Takes bytes of the value and its end, at most as many as a turn may; returns how many. */
@@ -129,10 +145,8 @@ void value_begin(conn_t *conn, const request_t *request, const char *line, size_
         return;
     }
     conn->in_at += value_take(conn, conn->in + conn->in_at, conn->in_end - conn->in_at);
-    if (value_is_complete(conn)) {
-        end_value(conn, request);
+    if (value_is_complete(conn) && end_value(conn, request))
         return;
-    }
     conn->line = malloc(line_bytes);
     if (conn->line == NULL) {
         value_drop(conn);
@@ -204,7 +218,8 @@ void value_finish(conn_t *conn)
         (void)binary_parse(conn->line, conn->line_bytes, &request);
     else
         text_parse(conn->line, conn->line_bytes, &request);
-    end_value(conn, &request);
+    if (!end_value(conn, &request))
+        return;
     free(conn->line);
     conn->line = NULL;
 }

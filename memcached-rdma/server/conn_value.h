@@ -6,6 +6,8 @@
 #include "server/conn.h"
 
 exec_t conn_exec(conn_t *conn);
+/* After a command: one that is parked waits for what it needs, and runs again. */
+void conn_park(conn_t *conn, const exec_t *exec);
 /* Where the next bytes of the value go; NULL: nowhere, it is lost. */
 char *value_target(const conn_t *conn);
 /* The value gives up its memory: it was stored, or is lost. */
@@ -19,7 +21,7 @@ void value_login(conn_t *conn, const char *line, size_t length);
 /* Takes bytes of the value and its end, at most as many as a turn may; returns how many. */
 size_t value_take(conn_t *conn, const char *bytes, size_t length);
 bool value_is_complete(const conn_t *conn);
-/* The value is complete: the command again, from the copy of its line, or the login. */
+/* The value is complete: the command again, from the copy of its line, or the login. A command that is parked stays. */
 void value_finish(conn_t *conn);
 
 #endif

@@ -60,6 +60,16 @@ static bool keys_fit(exec_t *exec, request_t *request)
     return true;
 }
 
+/* A key whose value is on disk: those behind it are read with it, as far as there is place. */
+static void look_ahead(exec_t *exec, text_t keys)
+{
+    exec->parked = true;
+    for (text_t key = text_word(&keys); key.length > 0 && loads_have_place(exec->loads); key = text_word(&keys)) {
+        perform_look(exec->server, exec->loads, key);
+        exec->budget->taken += TURN_KEY_BYTES;
+    }
+}
+
 static bool exec_get(exec_t *exec, request_t *request)
 {
     get_visit_t visit = {.exec = exec, .cas = request->cas};
@@ -71,12 +81,16 @@ static bool exec_get(exec_t *exec, request_t *request)
     if (request->checked != request->rest.at + request->rest.length)
         return false;
     while (budget_allows(exec->budget) && exec->reply->pending <= REPLY_PENDING_MAX) {
-        text_t key = text_word(&request->rest);
+        text_t rest = request->rest, key = text_word(&request->rest);
         if (key.length == 0) {
             reply_line(exec->reply, "END");
             return true;
         }
-        (void)perform_get(exec->server, request, expiry, key, show_value, &visit);
+        if (perform_get(exec->server, exec->loads, request, expiry, key, show_value, &visit) == STORE_ON_DISK) {
+            look_ahead(exec, request->rest);
+            request->rest = rest;
+            return false;
+        }
         exec->budget->taken += TURN_KEY_BYTES;
     }
     return false;
@@ -121,7 +135,10 @@ static const char *stored_line(store_status_t status)
 void exec_commit(exec_t *exec, const request_t *request, store_draft_t *draft)
 {
     uint64_t cas;
-    store_status_t status = perform_commit(exec->server, request, draft, &cas);
+    store_status_t status = perform_commit(exec->server, exec->loads, request, draft, &cas);
+    exec->parked = status == STORE_ON_DISK;
+    if (exec->parked)
+        return;
     if (request->packet.speaks) /* what an append made too large is not stored */
         exec_packet_stored(exec, request, status == STORE_TOO_LARGE ? STORE_NOT_STORED : status, cas);
     else if (request->kind == REQUEST_META_PUT)
@@ -141,7 +158,8 @@ void exec_bad_value(exec_t *exec, const request_t *request, store_draft_t *draft
 static void exec_delta(exec_t *exec, const request_t *request)
 {
     store_number_t number;
-    switch (perform_delta(exec->server, request, &number)) {
+    switch (perform_delta(exec->server, exec->loads, request, &number)) {
+    case STORE_ON_DISK: exec->parked = true; break;
     case STORE_OK:
         if (!request->noreply) {
             reply_number(exec->reply, number.value);
@@ -213,12 +231,12 @@ bool exec_request(exec_t *exec, request_t *request)
 {
     if (request->packet.speaks) {
         exec_packet(exec, request);
-        return true;
+        return !exec->parked;
     }
     if (is_meta(request->kind)) {
-        count(&exec->counters->cmd_meta, 1);
         exec_meta(exec, request);
-        return true;
+        count(&exec->counters->cmd_meta, !exec->parked);
+        return !exec->parked;
     }
     switch (request->kind) {
     case REQUEST_GET: return exec_get(exec, request);
@@ -250,5 +268,5 @@ bool exec_request(exec_t *exec, request_t *request)
     case REQUEST_QUIT: exec->close = true; break;
     default: exec_absent(exec, request);
     }
-    return true;
+    return !exec->parked;
 }

@@ -5,6 +5,7 @@
 
 #include "proto/reply.h"
 #include "proto/request.h"
+#include "server/load.h"
 #include "server/server.h"
 
 #define COPIED_VALUE_MAX 4096u /* bytes; a larger value is sent from where it is */
@@ -17,15 +18,18 @@ typedef struct exec {
     reply_t *reply;
     budget_t *budget; /* of the turn; a get that has used it up goes on in the next one */
     native_t *native; /* of the thread; NULL: no messages */
+    loads_t *loads;   /* values on disk that the request needs */
+    bool parked;      /* it needs more of them: loads_begin, then again */
     bool close;       /* the connection ends when the answers have been sent */
 } exec_t;
 
-/* A request without a value. False: it is not finished, because much waits to be sent, or the turn's budget is used up; call
- * again with the same request, whose `rest`, `checked` and `resume` have moved on. */
+/* A request without a value. False: it is not finished, because much waits to be sent, the turn's budget is used up, or it is
+ * parked; call again with the same request, whose `rest`, `checked` and `resume` have moved on. */
 bool exec_request(exec_t *exec, request_t *request);
 /* A request with a value. True: fill the draft, then commit or abandon it. False: answered already; the value and its end
  * are to be thrown away. */
 bool exec_begin(exec_t *exec, const request_t *request, store_draft_t *draft);
+/* Parked: call again with the same draft, when what is needed was read. */
 void exec_commit(exec_t *exec, const request_t *request, store_draft_t *draft);
 /* The value did not end where it should: abandons the draft. */
 void exec_bad_value(exec_t *exec, const request_t *request, store_draft_t *draft);

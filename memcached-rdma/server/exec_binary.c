@@ -52,8 +52,9 @@ static void get(exec_t *exec, const request_t *request)
     packet_visit_t visit = {.exec = exec, .packet = &request->packet};
     perform_expiry_t expiry = perform_expiry(exec->server, request);
     exec->budget->taken += TURN_KEY_BYTES;
-    if (perform_get(exec->server, request, expiry, request->key, show_item, &visit) == STORE_OK ||
-        request->packet.quiet)
+    store_status_t status = perform_get(exec->server, exec->loads, request, expiry, request->key, show_item, &visit);
+    exec->parked = status == STORE_ON_DISK;
+    if (status == STORE_OK || exec->parked || request->packet.quiet)
         return;
     if (request->packet.shows_key)
         binary_miss(exec->reply, &request->packet, request->key);
@@ -98,7 +99,10 @@ static void delta(exec_t *exec, const request_t *request)
 {
     store_number_t number;
     char digits[8];
-    store_status_t status = perform_delta(exec->server, request, &number);
+    store_status_t status = perform_delta(exec->server, exec->loads, request, &number);
+    exec->parked = status == STORE_ON_DISK;
+    if (exec->parked)
+        return;
     if (status != STORE_OK) {
         fail(exec, request, status_of(request, status));
         return;

@@ -213,8 +213,10 @@ static void meta_get(exec_t *exec, const request_t *request)
 {
     perform_expiry_t expiry = perform_expiry(exec->server, request);
     meta_visit_t visit = {.exec = exec, .request = request, .touched = expiry.touch, .vivified = expiry.vivify};
-    store_status_t status = perform_get(exec->server, request, expiry, request->key, show_hit, &visit);
-    if (status == STORE_NO_MEMORY)
+    store_status_t status = perform_get(exec->server, exec->loads, request, expiry, request->key, show_hit, &visit);
+    if (status == STORE_ON_DISK)
+        exec->parked = true;
+    else if (status == STORE_NO_MEMORY)
         reply_line(exec->reply, "SERVER_ERROR out of memory writing get response");
     else if (status != STORE_OK && !request->meta.quiet)
         answer_code(exec, request, "EN", (shown_t){0});
@@ -236,7 +238,7 @@ static void show_debug(void *arg, const store_hit_t *hit)
 
 static void meta_debug(exec_t *exec, const request_t *request)
 {
-    store_get_t how = {.quiet = true, .uncounted = true};
+    store_get_t how = {.quiet = true, .uncounted = true, .without_value = true};
     if (store_get(exec->server->store, perform_key(request->key), &how, show_debug, exec) != STORE_OK)
         reply_line(exec->reply, "EN");
 }
@@ -296,8 +298,10 @@ static void show_number(exec_t *exec, const request_t *request, const store_numb
 static void meta_delta(exec_t *exec, const request_t *request)
 {
     store_number_t number;
-    store_status_t status = perform_delta(exec->server, request, &number);
-    if (status == STORE_NON_NUMERIC)
+    store_status_t status = perform_delta(exec->server, exec->loads, request, &number);
+    if (status == STORE_ON_DISK)
+        exec->parked = true;
+    else if (status == STORE_NON_NUMERIC)
         reply_line(exec->reply, "CLIENT_ERROR cannot increment or decrement non-numeric value");
     else if (status == STORE_NO_MEMORY)
         reply_line(exec->reply, "SERVER_ERROR out of memory");

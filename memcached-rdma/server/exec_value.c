@@ -5,7 +5,7 @@
 void exec_value(exec_t *exec, const store_hit_t *hit)
 {
     store_pin_t pin;
-    if (hit->value_bytes <= COPIED_VALUE_MAX) {
+    if (hit->value_bytes <= COPIED_VALUE_MAX || hit->on_disk) {
         reply_bytes(exec->reply, hit->value, hit->value_bytes);
     } else {
         store_pin(hit, &pin);

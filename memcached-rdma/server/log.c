@@ -56,14 +56,20 @@ static void tell_messages(const server_t *server, const native_t *native, char *
 void log_start(server_t *server, const native_t *native)
 {
     const settings_t *settings = &server->settings;
-    char where[128], messages[700];
+    char where[128], messages[700], disk[64] = "";
     int fd = server->greeting >= 0 ? server->greeting : STDERR_FILENO;
     if (settings->socket_path != NULL)
         (void)snprintf(where, sizeof(where), "socket %s", settings->socket_path);
     else
         (void)snprintf(where, sizeof(where), "port %d", settings->port);
     tell_messages(server, native, messages, sizeof(messages));
-    (void)dprintf(fd, "verbena-memcached: %s, %zu MiB, messages %s\n", where, settings->memory_bytes >> 20, messages);
+    if (server->disk != NULL) {
+        disk_stats_t stats;
+        disk_stats(server->disk, &stats);
+        (void)snprintf(disk, sizeof(disk), "; %llu MiB more on disk", (unsigned long long)stats.limit_maxbytes >> 20);
+    }
+    (void)dprintf(fd, "verbena-memcached: %s, %zu MiB, messages %s%s\n", where, settings->memory_bytes >> 20, messages,
+                  disk);
     if (server->greeting >= 0)
         (void)close(server->greeting);
     server->greeting = -1;

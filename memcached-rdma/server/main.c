@@ -16,6 +16,7 @@
 #include "server/login.h"
 #include "server/options.h"
 #include "server/server.h"
+#include "server/shelf.h"
 #include "server/tls.h"
 #include "server/warm.h"
 
@@ -185,6 +186,7 @@ static bool open_store(server_t *server)
                              .now_arg = server,
                              .evicted = on_evicted,
                              .evicted_arg = server,
+                             .shelf = shelf_of(server),
                              .started_ns = server->started_ns,
                              .cas_shown = settings->cas};
     store_status_t status = store_open(&config, &server->store);
@@ -204,6 +206,8 @@ static bool serve(server_t *server)
         started += ready;
         server->worker_count = started;
     }
+    bool shelves = ready && shelf_start(server);
+    ready = shelves;
     if (ready)
         warm_load(server);
     ready = ready && house_start(server);
@@ -217,6 +221,8 @@ static bool serve(server_t *server)
     }
     for (unsigned i = 0; i < started; i++)
         worker_stop(&server->workers[i]);
+    if (shelves)
+        shelf_stop(server);
     if (ready)
         warm_save(server);
     return ready;
@@ -227,6 +233,7 @@ static bool run(server_t *server)
     server->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     bool served = listen_open(server) && open_store(server) && serve(server); /* the port names the default key */
     store_close(server->store);
+    shelf_close(server);
     memory_close(server);
     listen_close(server);
     login_close(server);
@@ -246,8 +253,8 @@ int main(int argc, char **argv)
     atomic_set_relaxed(&server.verbosity, settings->verbosity);
     atomic_set_relaxed(&server.sizes_enabled, settings->track_sizes);
     atomic_set_relaxed(&server.memory_limit, settings->memory_bytes);
-    if (!warm_open(&server) || !login_open(&server) || !tls_open(&server) || !set_limits(settings) ||
-        !drop_root(settings) || !lock_memory(settings))
+    if (!warm_open(&server) || !shelf_open(&server) || !login_open(&server) || !tls_open(&server) ||
+        !set_limits(settings) || !drop_root(settings) || !lock_memory(settings))
         return 71;
     if (settings->daemon && (!become_daemon(&server) || !lock_memory(settings)))
         return 71;

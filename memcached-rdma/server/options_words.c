@@ -15,6 +15,10 @@
 #define TLS_WRITE_MOST_KB 1024u
 #define IDLE_MOST_S 2147483647u
 #define PINNED_MOST 80u /* percent: eviction needs the rest */
+#define PAGE_MOST_MB 2048u
+#define BUFFER_MOST_MB 1024u
+#define ITEM_MOST (1u << 30)
+#define AGE_MOST_S 4294967295u
 #define READ_BUFFERS_MOST_MB 1048576u
 
 static bool wrong_value(const char *word, const char *value, const char *cure)
@@ -94,6 +98,37 @@ static bool take_read_buffers(settings_t *settings, const char *value)
 static bool take_pinned(settings_t *settings, const char *value)
 {
     return take_number("verbena_pinned", value, 0, PINNED_MOST, &settings->pinned_percent);
+}
+
+static bool take_ext_path(settings_t *settings, const char *value)
+{
+    char error[DISK_ERROR];
+    if (settings->ext_path_count == DISK_FILES_MAX)
+        return wrong_value("ext_path", value, "at most 16 files can be given");
+    if (!disk_file_parse(value, &settings->ext_paths[settings->ext_path_count], error))
+        return wrong_value("ext_path", value, error);
+    settings->ext_path_count++;
+    return true;
+}
+
+static bool take_ext_page(settings_t *settings, const char *value)
+{
+    return take_number("ext_page_size", value, 1, PAGE_MOST_MB, &settings->ext_page_mb);
+}
+
+static bool take_ext_buffer(settings_t *settings, const char *value)
+{
+    return take_number("ext_wbuf_size", value, 1, BUFFER_MOST_MB, &settings->ext_wbuf_mb);
+}
+
+static bool take_ext_item(settings_t *settings, const char *value)
+{
+    return take_number("ext_item_size", value, 0, ITEM_MOST, &settings->ext_item_bytes);
+}
+
+static bool take_ext_age(settings_t *settings, const char *value)
+{
+    return take_number("ext_item_age", value, 0, AGE_MOST_S, &settings->ext_item_age);
 }
 
 #define TAKE_TEXT(name, member)                                                                                        \

@@ -36,6 +36,7 @@ static store_get_t meta_get(const server_t *server, const meta_t *meta, perform_
                          .vivify = meta->vivify.given,
                          .recache = meta->recache.given,
                          .quiet = meta->no_update,
+                         .without_value = !meta->value,
                          .meta = true,
                          .binary_key = meta->binary,
                          .cas = meta->own_cas.value,
@@ -69,25 +70,36 @@ static store_status_t get(const server_t *server, const request_t *request, text
     if (!watch_wants(server->watch, WATCH_FETCHERS))
         return store_get(server->store, perform_key(key), how, visit, arg);
     store_status_t status = store_get(server->store, perform_key(key), how, note_hit, &watched);
-    watch_get(server, key, watched.found ? &watched.hit : NULL, request->client);
+    if (status != STORE_ON_DISK)
+        watch_get(server, key, watched.found ? &watched.hit : NULL, request->client);
     return status;
 }
 
-store_status_t perform_get(const server_t *server, const request_t *request, perform_expiry_t expiry, text_t key,
-                           store_visit_t visit, void *arg)
+store_status_t perform_get(const server_t *server, loads_t *loads, const request_t *request, perform_expiry_t expiry,
+                           text_t key, store_visit_t visit, void *arg)
 {
-    store_get_t how = {.touch = request->touch, .expiry = expiry.touch};
+    store_get_t how = {.touch = request->touch,
+                       .expiry = expiry.touch,
+                       .without_value = request->packet.speaks && !request->packet.shows_value};
     if (request->kind == REQUEST_META_GET)
         how = meta_get(server, &request->meta, expiry);
+    how.fetch = loads_fetch;
+    how.fetch_arg = loads;
     store_status_t status = get(server, request, key, &how, visit, arg);
-    if (request->kind == REQUEST_GET)
+    if (request->kind == REQUEST_GET && status != STORE_ON_DISK)
         detail_count(server->detail, key, DETAIL_GET, status == STORE_OK);
     return status;
 }
 
+void perform_look(const server_t *server, loads_t *loads, text_t key)
+{
+    const store_get_t how = {.quiet = true, .uncounted = true, .fetch = loads_fetch, .fetch_arg = loads};
+    (void)store_get(server->store, perform_key(key), &how, NULL, NULL);
+}
+
 store_status_t perform_touch(const server_t *server, const request_t *request)
 {
-    store_get_t how = {.touch = true, .expiry = clock_expiry(server, request->exptime)};
+    store_get_t how = {.touch = true, .without_value = true, .expiry = clock_expiry(server, request->exptime)};
     return get(server, request, request->key, &how, NULL, NULL);
 }
 
@@ -135,7 +147,8 @@ static store_mode_t store_mode(put_mode_t mode)
     }
 }
 
-store_status_t perform_commit(const server_t *server, const request_t *request, store_draft_t *draft, uint64_t *cas_p)
+store_status_t perform_commit(const server_t *server, loads_t *loads, const request_t *request, store_draft_t *draft,
+                              uint64_t *cas_p)
 {
     bool meta = request->kind == REQUEST_META_PUT;
     store_put_t put = {.mode = store_mode(request->mode),
@@ -146,6 +159,12 @@ store_status_t perform_commit(const server_t *server, const request_t *request, 
                        .invalidate = meta && request->meta.stale,
                        .binary_key = meta && request->meta.binary};
     store_status_t status = store_commit(draft, &put, cas_p);
+    if (status == STORE_ON_DISK) {
+        status = loads_promote(loads, perform_key(request->key));
+        if (status == STORE_ON_DISK)
+            return status;
+        store_abandon(draft);
+    }
     watch_put(server, request, status);
     return status;
 }
@@ -172,7 +191,7 @@ store_status_t perform_delete(const server_t *server, const request_t *request)
     return store_delete(server->store, perform_key(request->key), &how);
 }
 
-store_status_t perform_delta(const server_t *server, const request_t *request, store_number_t *number)
+store_status_t perform_delta(const server_t *server, loads_t *loads, const request_t *request, store_number_t *number)
 {
     const meta_t *meta = &request->meta;
     store_delta_t how = {.decrement = request->decrement, .delta = request->number};
@@ -189,7 +208,8 @@ store_status_t perform_delta(const server_t *server, const request_t *request, s
                               .vivify = meta->vivify.given,
                               .vivify_expiry = clock_expiry(server, meta->vivify.value),
                               .binary_key = meta->binary};
-    return store_delta(server->store, perform_key(request->key), &how, number);
+    store_status_t status = store_delta(server->store, perform_key(request->key), &how, number);
+    return status == STORE_ON_DISK ? loads_promote(loads, perform_key(request->key)) : status;
 }
 
 bool perform_flush(server_t *server, worker_counters_t *counters, const request_t *request)

@@ -16,6 +16,7 @@
 #include "server/detail.h"
 #include "server/hold.h"
 #include "server/watch.h"
+#include "ssd/disk.h"
 #include "store/store.h"
 #include "vbn/vbn.h"
 
@@ -64,6 +65,9 @@ typedef struct settings {
     unsigned lease_ms;        /* verbena_lease */
     onesided_t onesided;      /* verbena_onesided */
     unsigned pinned_percent;  /* verbena_pinned */
+    disk_file_t ext_paths[DISK_FILES_MAX];
+    unsigned ext_path_count, ext_page_mb, ext_wbuf_mb, ext_item_bytes;
+    unsigned ext_item_age; /* seconds; 0: only what memory has no place for goes to disk */
 } settings_t;
 
 /* Counted by one thread, read by any. */
@@ -113,6 +117,7 @@ typedef struct worker {
     reply_t reply;                                       /* a spare one, for the next connection that answers */
     holds_t drafts, drafts_called;                       /* values on their way: by sockets, by messages */
     holds_t slow;                                        /* answers that clients do not take */
+    disk_reader_t *reader;                               /* of items on disk; NULL: there are none */
     native_t *native;                                    /* requests through the core; NULL: there are none */
     _Atomic uint64_t read_count, read_bytes, read_spare; /* read buffers; bytes of all, and of spare ones */
     _Atomic bool events;                                 /* for watchers of this thread */
@@ -148,6 +153,10 @@ struct server {
     bool listener_plain[LISTENERS_MAX];  /* without TLS also with -Z */
     char *listener_names[LISTENERS_MAX]; /* as stats conns shows them */
     unsigned listener_count;
+    disk_t *disk;  /* of ext_path; NULL: all items are in memory */
+    int disk_wake; /* eventfd: its thread has something to do */
+    _Atomic bool disk_woken, disk_stop;
+    pthread_t disk_thread;
     int stop; /* eventfd: the server ends */
     pthread_t house;
     int house_stop; /* eventfd: that thread ends */

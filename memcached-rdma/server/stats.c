@@ -120,6 +120,7 @@ static void stats_verbena(exec_t *exec)
     store_stats(exec->server->store, &stats);
     stats_text(reply, "memory", exec->server->context != NULL ? "shareable" : "private");
     stats_messages(exec);
+    stats_disk_verbena(exec, &stats);
     stats_u64(reply, "shards", stats.shards);
     stats_u64(reply, "memory_bytes", stats.memory_bytes);
     stats_u64(reply, "segment_bytes", stats.segment_bytes);
@@ -163,8 +164,9 @@ typedef struct group {
 
 static bool stats_group(exec_t *exec, text_t name)
 {
-    static const group_t groups[] = {{"", stats_general},    {"settings", stats_settings}, {"items", stats_items},
-                                     {"slabs", stats_slabs}, {"sizes", stats_sizes},       {"verbena", stats_verbena}};
+    static const group_t groups[] = {{"", stats_general},      {"settings", stats_settings}, {"items", stats_items},
+                                     {"slabs", stats_slabs},   {"sizes", stats_sizes},       {"verbena", stats_verbena},
+                                     {"extstore", stats_pages}};
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
         if (text_is(name, groups[i].name)) {
             groups[i].show(exec);
@@ -183,12 +185,6 @@ static bool stats_switch(exec_t *exec, text_t name)
     atomic_set_relaxed(&exec->server->sizes_enabled, on);
     stats_text(exec->reply, "sizes_status", on ? "enabled" : "disabled");
     return true;
-}
-
-/* A group that is not there; that of external storage is empty, as in memcached without it. */
-static void stats_absent(exec_t *exec, text_t name)
-{
-    reply_line(exec->reply, text_is(name, "extstore") ? "END" : "ERROR");
 }
 
 bool exec_stats(exec_t *exec, request_t *request)
@@ -213,7 +209,7 @@ bool exec_stats(exec_t *exec, request_t *request)
     } else if (text_is(name, "detail")) {
         stats_detail(exec, text_word(&arguments));
     } else {
-        stats_absent(exec, name);
+        reply_line(exec->reply, "ERROR");
     }
     return true;
 }

@@ -18,4 +18,10 @@ void stats_clients(exec_t *exec); /* a part of it, stats_general.c */
 /* conns.c. False: there are more, from *resume_p on. */
 bool stats_conns(exec_t *exec, uint64_t *resume_p);
 
+/* Of items on disk: among those of gets, at the end of the general ones, of `stats verbena`, by page (stats_disk.c). */
+void stats_disk_gets(exec_t *exec, const store_counters_t *counters);
+void stats_disk(exec_t *exec);
+void stats_disk_verbena(exec_t *exec, const store_stats_t *stats);
+void stats_pages(exec_t *exec);
+
 #endif

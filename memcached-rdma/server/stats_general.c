@@ -79,8 +79,9 @@ static void show_process(exec_t *exec)
     stats_u64(reply, "reserved_fds", 5 * server->worker_count);
 }
 
-static void show_commands(reply_t *reply, const store_counters_t *c, const sums_t *sums)
+static void show_commands(exec_t *exec, const store_counters_t *c, const sums_t *sums)
 {
+    reply_t *reply = exec->reply;
     stats_u64(reply, "cmd_get", c->cmd_get);
     stats_u64(reply, "cmd_set", c->cmd_set);
     stats_u64(reply, "cmd_flush", sums->cmd_flush);
@@ -90,6 +91,7 @@ static void show_commands(reply_t *reply, const store_counters_t *c, const sums_
     stats_u64(reply, "get_misses", c->get_misses);
     stats_u64(reply, "get_expired", c->get_expired);
     stats_u64(reply, "get_flushed", c->get_flushed);
+    stats_disk_gets(exec, c);
     stats_u64(reply, "delete_misses", c->delete_misses);
     stats_u64(reply, "delete_hits", c->delete_hits);
     stats_u64(reply, "incr_misses", c->incr_misses);
@@ -178,7 +180,7 @@ void stats_general(exec_t *exec)
     sums_t sums = sum_workers(exec->server);
     store_stats(exec->server->store, &stats);
     show_process(exec);
-    show_commands(reply, &stats.counters, &sums);
+    show_commands(exec, &stats.counters, &sums);
     show_server(exec, &stats, &sums);
     stats_u64(reply, "bytes", stats.bytes);
     stats_u64(reply, "curr_items", stats.items);
@@ -190,6 +192,7 @@ void stats_general(exec_t *exec)
     stats_u64(reply, "evictions", stats.counters.evictions);
     stats_u64(reply, "reclaimed", stats.counters.reclaimed);
     stats_zero(reply, ends);
+    stats_disk(exec);
 }
 
 /* ---------------------------------------------------------------------------------------- messages */
@@ -310,6 +313,16 @@ static void show_tls(reply_t *reply, const settings_t *s)
     reply_format(reply, "STAT ssl_min_version tlsv1.%u\r\n", s->tls_version);
 }
 
+static void show_disk(reply_t *reply, const settings_t *s)
+{
+    stats_text(reply, "inline_ascii_response", "no");
+    stats_u64(reply, "ext_item_size", s->ext_item_bytes);
+    stats_u64(reply, "ext_item_age", s->ext_item_age == 0 ? UINT32_MAX : s->ext_item_age); /* as memcached: no limit */
+    stats_u64(reply, "ext_low_ttl", 0);
+    stats_u64(reply, "ext_recache_rate", 2000);
+    stats_u64(reply, "ext_wbuf_size", (uint64_t)s->ext_wbuf_mb << 20);
+}
+
 void stats_settings(exec_t *exec)
 {
     /* clang-format off */
@@ -324,8 +337,7 @@ void stats_settings(exec_t *exec)
         {"temporary_ttl", "61"}};
     static const fixed_t logs[] = {{"watcher_logbuf_size", "262144"}, {"worker_logbuf_size", "65536"}};
     static const fixed_t rest[] = {
-        {"inline_ascii_response", "no"}, {"ext_item_size", "512"}, {"ext_item_age", "4294967295"}, {"ext_low_ttl", "0"},
-        {"ext_recache_rate", "2000"}, {"ext_wbuf_size", "4194304"}, {"ext_compact_under", "0"}, {"ext_drop_under", "0"},
+        {"ext_compact_under", "0"}, {"ext_drop_under", "0"},
         {"ext_max_sleep", "1000000"}, {"ext_max_frag", "0.80"}, {"slab_automove_freeratio", "0.010"},
         {"ext_drop_unread", "no"},};
     static const fixed_t last[] = {
@@ -343,6 +355,7 @@ void stats_settings(exec_t *exec)
     show_fixed(exec->reply, logs, sizeof(logs) / sizeof(logs[0]));
     stats_u64(exec->reply, "read_buf_mem_limit", (uint64_t)settings->read_buffers_mb << 20);
     stats_text(exec->reply, "track_sizes", atomic_get_relaxed(&exec->server->sizes_enabled) ? "yes" : "no");
+    show_disk(exec->reply, settings);
     show_fixed(exec->reply, rest, sizeof(rest) / sizeof(rest[0]));
     show_tls(exec->reply, settings);
     show_fixed(exec->reply, last, sizeof(last) / sizeof(last[0]));

@@ -35,25 +35,50 @@ bool warm_open(server_t *server)
 
 typedef struct saving {
     FILE *file;
+    bool disk; /* what is on disk can be found again */
     uint64_t items;
 } saving_t;
 
 static void save_item(void *arg, const store_hit_t *hit)
 {
     saving_t *saving = arg;
-    saved_item_t item = {
-        .cas = hit->cas,
-        .client_flags = hit->client_flags,
-        .ttl = hit->expiry == 0 ? 0 : hit->expiry - hit->now,
-        .value_bytes = hit->value_bytes,
-        .key_bytes = (uint8_t)hit->key_bytes,
-        .flags = (uint8_t)((hit->binary_key ? SAVED_BINARY_KEY : 0) | (hit->pinned ? SAVED_PINNED : 0))};
-    if (hit->stale || (hit->expiry != 0 && item.ttl == 0)) /* a stale one would come back as a fresh one */
+    saved_item_t item = {.cas = hit->cas,
+                         .client_flags = hit->client_flags,
+                         .ttl = hit->expiry == 0 ? 0 : hit->expiry - hit->now,
+                         .value_bytes = hit->value_bytes,
+                         .key_bytes = (uint8_t)hit->key_bytes,
+                         .flags = (uint8_t)((hit->binary_key ? SAVED_BINARY_KEY : 0) |
+                                            (hit->pinned ? SAVED_PINNED : 0) | (hit->on_disk ? SAVED_ON_DISK : 0))};
+    const char *value = hit->on_disk ? (const char *)&hit->shelved : hit->value;
+    if (hit->on_disk)
+        item.value_bytes = sizeof(hit->shelved);
+    if ((hit->on_disk && !saving->disk) || hit->stale ||
+        (hit->expiry != 0 && item.ttl == 0)) /* a stale one would come back as a fresh one */
         return;
-    item.crc = saved_crc(&item, saving->items++, hit->key, hit->value);
+    item.crc = saved_crc(&item, saving->items++, hit->key, value);
     (void)fwrite(&item, sizeof(item), 1, saving->file);
     (void)fwrite(hit->key, 1, hit->key_bytes, saving->file);
-    (void)fwrite(hit->value, 1, hit->value_bytes, saving->file);
+    (void)fwrite(value, 1, item.value_bytes, saving->file);
+}
+
+/* What waits to be written goes to disk first, so that all places of items are there. */
+static void save_disk(const server_t *server, saving_t *saving)
+{
+    saving->disk = server->disk != NULL && disk_sync(server->disk);
+    saved_disk_t disk = {.pages = saving->disk ? disk_pages(server->disk) : 0};
+    saved_page_t *pages = calloc(disk.pages + 1, sizeof(*pages));
+    saving->disk = saving->disk && pages != NULL;
+    disk.pages = saving->disk ? disk.pages : 0;
+    disk.instance = saving->disk ? disk_instance(server->disk) : 0;
+    disk.page_bytes = saving->disk ? disk_page_bytes(server->disk) : 0;
+    for (uint32_t i = 0; i < disk.pages; i++) {
+        disk_page_state_t state = disk_page_state(server->disk, i);
+        pages[i] = (saved_page_t){.version = state.version, .used = state.used};
+    }
+    disk.crc = saved_disk_crc(&disk, pages);
+    (void)fwrite(&disk, sizeof(disk), 1, saving->file);
+    (void)fwrite(pages, sizeof(*pages), disk.pages, saving->file);
+    free(pages);
 }
 
 /* False: errno says why. */
@@ -62,6 +87,7 @@ static bool save_all(const server_t *server, saving_t *saving)
     saved_head_t head = {.items = 0};
     uint64_t at = 0;
     (void)fwrite(&head, sizeof(head), 1, saving->file);
+    save_disk(server, saving);
     while (!store_walk(server->store, &at, STEP_ITEMS, save_item, saving) && ferror(saving->file) == 0)
         ;
     saved_head_make(&head, (int64_t)time(NULL), saving->items);
@@ -98,12 +124,24 @@ void warm_save(server_t *server)
 typedef struct loading {
     server_t *server;
     FILE *file;
+    size_t bytes; /* of the file */
     saved_head_t head;
     char *value; /* of item_max bytes */
     char key[STORE_KEY_MAX];
     uint64_t stored;
+    bool disk;        /* the files of ext_path are those that were saved */
     uint32_t elapsed; /* seconds since the items were saved; a clock that was set back counts as none */
 } loading_t;
+
+/* An item on disk, if its page is still there. */
+static void restore_item(loading_t *loading, store_key_t key, uint32_t expiry, const store_put_t *put)
+{
+    const server_t *server = loading->server;
+    place_t place;
+    memcpy(&place, loading->value, sizeof(place));
+    if (loading->disk && disk_restore_item(server->disk, &place, key.length))
+        loading->stored += store_restore(server->store, key, &place, expiry, put) == STORE_OK;
+}
 
 static void store_item(loading_t *loading, const saved_item_t *item)
 {
@@ -118,6 +156,10 @@ static void store_item(loading_t *loading, const saved_item_t *item)
     if (item->ttl != 0 && item->ttl <= loading->elapsed)
         return;
     uint32_t expiry = item->ttl == 0 ? 0 : store_now(store) + item->ttl - loading->elapsed;
+    if ((item->flags & SAVED_ON_DISK) != 0) {
+        restore_item(loading, key, expiry, &put);
+        return;
+    }
     bool pinned = (item->flags & SAVED_PINNED) != 0;
     if ((pinned ? store_begin_pinned : store_begin)(store, key, item->value_bytes, expiry, &draft) != STORE_OK)
         return; /* -I, -m or the share of pinned items is smaller than it was */
@@ -126,12 +168,35 @@ static void store_item(loading_t *loading, const saved_item_t *item)
     loading->stored += store_commit(&draft, &put, NULL) == STORE_OK;
 }
 
+/* The pages of ext_path; restores: the disk has them again, if it is the same one. False: they are wrong. */
+static bool read_disk(loading_t *loading, bool restores)
+{
+    disk_t *disk = loading->server->disk;
+    saved_disk_t saved;
+    if (fread(&saved, sizeof(saved), 1, loading->file) != 1 || saved.pages > loading->bytes / sizeof(saved_page_t))
+        return false;
+    uint32_t count = disk != NULL && disk_pages(disk) > saved.pages ? disk_pages(disk) : saved.pages;
+    saved_page_t *pages = calloc(count + 1, sizeof(*pages));
+    disk_page_state_t *states = calloc(count + 1, sizeof(*states));
+    bool right = pages != NULL && states != NULL &&
+                 fread(pages, sizeof(*pages), saved.pages, loading->file) == saved.pages &&
+                 saved.crc == saved_disk_crc(&saved, pages);
+    loading->disk = right && disk != NULL && saved.pages > 0 && saved.page_bytes == disk_page_bytes(disk);
+    for (uint32_t i = 0; right && i < saved.pages; i++)
+        states[i] = (disk_page_state_t){.version = pages[i].version, .used = pages[i].used};
+    if (restores && loading->disk)
+        disk_restore(disk, saved.instance, states);
+    free(pages);
+    free(states);
+    return right;
+}
+
 /* Reads all records; stores: and stores them. False: one is wrong. */
 static bool read_all(loading_t *loading, size_t value_most, bool stores)
 {
     saved_item_t item;
     if (fseek(loading->file, 0, SEEK_SET) != 0 || fread(&loading->head, sizeof(loading->head), 1, loading->file) != 1 ||
-        !saved_head_is_right(&loading->head))
+        !saved_head_is_right(&loading->head) || !read_disk(loading, stores))
         return false;
     for (uint64_t i = 0; i < loading->head.items; i++) {
         if (fread(&item, sizeof(item), 1, loading->file) != 1 || !saved_item_is_possible(&item, value_most) ||
@@ -142,6 +207,8 @@ static bool read_all(loading_t *loading, size_t value_most, bool stores)
         if (stores)
             store_item(loading, &item);
     }
+    if (stores && loading->disk)
+        disk_restored(loading->server->disk);
     return fgetc(loading->file) == EOF;
 }
 
@@ -150,8 +217,10 @@ static const char *load(loading_t *loading)
 {
     const char *path = loading->server->warm_path;
     size_t most = VALUE_MAX; /* another -I may have been in force */
-    if (fseek(loading->file, 0, SEEK_END) == 0 && ftell(loading->file) >= 0 && (size_t)ftell(loading->file) < most)
-        most = (size_t)ftell(loading->file);
+    if (fseek(loading->file, 0, SEEK_END) == 0 && ftell(loading->file) >= 0)
+        loading->bytes = (size_t)ftell(loading->file);
+    if (loading->bytes < most)
+        most = loading->bytes;
     loading->value = malloc(most + 1);
     if (loading->value == NULL)
         return "no memory";

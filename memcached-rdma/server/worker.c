@@ -67,6 +67,10 @@ static void handle(worker_t *worker, const struct epoll_event *event)
         native_wake(worker->native);
         return;
     }
+    if (event->data.ptr == &worker->reader) {
+        disk_reader_reap(worker->reader);
+        return;
+    }
     if (event->data.ptr == NULL) {
         (void)eventfd_read(worker->wake, &value);
         take_fresh(worker);
@@ -155,14 +159,31 @@ static void run(worker_t *worker)
     }
 }
 
+/* Without a reader, for which there is always a way but for lack of memory, what is on disk cannot be read: the server ends. */
+static void open_reader(worker_t *worker)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = &worker->reader};
+    if (worker->server->disk == NULL)
+        return;
+    worker->reader = disk_reader_open(worker->server->disk);
+    if (worker->reader != NULL && epoll_ctl(worker->epoll, EPOLL_CTL_ADD, disk_reader_fd(worker->reader), &event) == 0)
+        return;
+    log_line(worker->server, 0, "thread %u cannot read from disk: %s; raise ulimit -n", worker->number,
+             strerror(errno));
+    (void)eventfd_write(worker->server->stop, 1);
+}
+
 static void *main_of(void *arg)
 {
     worker_t *worker = arg;
     server_t *server = worker->server;
+    open_reader(worker);
     worker->native = native_open(worker);
     if (atomic_fetch_add_explicit(&server->workers_open, 1, memory_order_acq_rel) + 1 == server->settings.threads)
         log_start(server, worker->native); /* the last one: lines about other threads have come */
     run(worker);
+    disk_reader_close(worker->reader);
+    worker->reader = NULL;
     native_close(worker->native);
     while (!list_empty(&worker->conns))
         end_conn(worker, container_of(worker->conns.next, conn_t, link));

@@ -70,6 +70,24 @@ int fsync(int fd)
     return REAL(fsync)(fd);
 }
 
+int fdatasync(int fd)
+{
+    step_on(fd);
+    return REAL(fdatasync)(fd);
+}
+
+ssize_t pwrite(int fd, const void *bytes, size_t length, off_t at)
+{
+    step_on(fd);
+    return REAL(pwrite)(fd, bytes, length, at);
+}
+
+ssize_t pread(int fd, void *bytes, size_t length, off_t at)
+{
+    step_on(fd);
+    return REAL(pread)(fd, bytes, length, at);
+}
+
 int unlink(const char *path)
 {
     step(path);

@@ -16,7 +16,7 @@ import shared
 
 SHIM = pathlib.Path(__file__).resolve().parent / "shim.c"
 # Calls at which a server is killed; until one of them comes behind the last.
-SOME = (1, 30, *range(61, 70), 124, 127)
+SOME = (1, 30, *range(61, 72), 126, 129, 140)
 STEPS = range(1, 2000) if os.environ.get("VERBENA_TEST_FULL") else SOME
 ITEMS = 3000
 BIG = 700000

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz_mc_saved.c - records of a warm restart (-e): a head, then records with key and value, as the server reads them. A record
- * that passes fits its bounds, and no other number of a record has its checksum. */
+ * fuzz_mc_saved.c - records of a warm restart (-e): a head, pages, then records with key and value, as the server reads them. A
+ * record that passes fits its bounds, and no other number of a record has its checksum. */
 #include "fuzz.h"
 #include "proto/request.h"
 #include "proto/saved.h"
@@ -25,6 +25,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(&head, at, sizeof(head));
     (void)saved_head_is_right(&head);
+    saved_disk_t disk;
+    at = take(&data, &size, sizeof(disk));
+    if (at == NULL)
+        return 0;
+    memcpy(&disk, at, sizeof(disk));
+    disk.pages %= 8; /* what the server reads is bounded by the length of the file */
+    saved_page_t pages[8];
+    at = take(&data, &size, disk.pages * sizeof(*pages));
+    if (at == NULL)
+        return 0;
+    memcpy(pages, at, disk.pages * sizeof(*pages));
+    (void)saved_disk_crc(&disk, pages);
     for (uint64_t i = 0; (at = take(&data, &size, sizeof(item))) != NULL; i++) {
         memcpy(&item, at, sizeof(item));
         if (!saved_item_is_possible(&item, size))
