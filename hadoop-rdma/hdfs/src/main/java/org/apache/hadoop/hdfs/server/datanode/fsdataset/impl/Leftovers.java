@@ -38,7 +38,7 @@ final class Leftovers {
         try (Stream<Path> all = Files.walk(memory)) {
             all.map(Path::toFile).filter(Block::isBlockFilename).forEach(file -> {
                 ReplicaInfo replica = dataset.volumeMap.get(pool, Block.filename2id(file.getName()));
-                if (replica != null) {
+                if (replica != null && LowerCopies.isBelow(replica)) {
                     below.put(replica.getBlockId(), replica);
                 }
             });

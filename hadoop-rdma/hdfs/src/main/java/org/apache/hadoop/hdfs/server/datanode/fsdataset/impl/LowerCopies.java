@@ -57,6 +57,11 @@ final class LowerCopies {
         this.guard = guard;
     }
 
+    /** Whether a replica lies in a tier below memory that this DataNode alone has: not in one that others see, too. */
+    static boolean isBelow(ReplicaInfo replica) {
+        return TIERS.contains(replica.getVolume().getStorageType());
+    }
+
     boolean has(String name) {
         return copies.containsKey(name);
     }

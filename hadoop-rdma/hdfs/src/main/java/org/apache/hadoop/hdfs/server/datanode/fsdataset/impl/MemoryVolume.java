@@ -105,6 +105,14 @@ final class MemoryVolume extends FsVolumeImpl {
         }
     }
 
+    /** Deletes the files of a copy that a volume could not finish. */
+    static void deletePart(FsVolumeImpl volume, ExtendedBlock block) throws IOException {
+        File data = new File(DatanodeUtil.idToBlockDir(volume.getTmpDir(block.getBlockPoolId()), block.getBlockId()),
+            block.getBlockName());
+        Files.deleteIfExists(data.toPath());
+        Files.deleteIfExists(FsDatasetUtil.getMetaFile(data, block.getGenerationStamp()).toPath());
+    }
+
     /** Copies a replica from another tier. */
     @Override
     public ReplicaInfo moveBlockToTmpLocation(ExtendedBlock block, ReplicaInfo replica, int buffer, Configuration conf)
@@ -116,10 +124,7 @@ final class MemoryVolume extends FsVolumeImpl {
         try {
             return super.moveBlockToTmpLocation(block, replica, buffer, conf);
         } catch (IOException e) {
-            File data = new File(DatanodeUtil.idToBlockDir(getTmpDir(block.getBlockPoolId()), block.getBlockId()),
-                replica.getBlockName());
-            Files.deleteIfExists(data.toPath());
-            Files.deleteIfExists(FsDatasetUtil.getMetaFile(data, block.getGenerationStamp()).toPath());
+            deletePart(this, block);
             ledger.drop(name);
             throw e;
         }

@@ -83,6 +83,10 @@ final class MoveGuard {
         leaving.remove(name(pool, id));
     }
 
+    boolean isLeaving(String name) {
+        return leaving.contains(name);
+    }
+
     /**
      * Checks, under {@link #locked}, that a finished replica is still the one that was copied.
      *

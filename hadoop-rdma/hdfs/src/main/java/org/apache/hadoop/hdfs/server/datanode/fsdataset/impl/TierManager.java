@@ -107,7 +107,7 @@ final class TierManager {
     void read(String pool, ReplicaInfo replica) {
         String name = MoveGuard.name(pool, replica.getBlockId());
         double count = uses.use(name);
-        if (conf.promote() > 0 && Math.round(count) >= conf.promote() && !moves.isInMemory(replica)
+        if (conf.promote() > 0 && Math.round(count) >= conf.promote() && LowerCopies.isBelow(replica)
                 && !damaged.containsKey(name)) {
             wanted.put(name, new Resident(pool, replica.getBlockId(), clock.getAsLong()));
         }

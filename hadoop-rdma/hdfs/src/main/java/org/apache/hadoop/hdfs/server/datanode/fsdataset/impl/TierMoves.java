@@ -103,7 +103,7 @@ final class TierMoves {
         try {
             guard.locked(pool, () -> {
                 ReplicaInfo upper = inMemory(pool, id);
-                ReplicaInfo lower = upper == null ? null : copies.lower(pool, upper);
+                ReplicaInfo lower = upper == null || guard.isLeaving(name) ? null : copies.lower(pool, upper);
                 if (lower != null) {
                     hasLeft(pool, upper, lower); // under the lock: nobody brings the block back to these names meanwhile
                 } else {
@@ -140,13 +140,13 @@ final class TierMoves {
     /**
      * Brings a finished replica of a slower volume into memory; its files become the copy.
      *
-     * @return the new replica; null when there was none on a slower volume
+     * @return the new replica; null when there was none on an SSD or disk
      * @throws IOException when it stays where it is, with the reason
      */
     ReplicaInfo raise(String pool, long id) throws IOException {
         return guard.move(id, () -> {
             ReplicaInfo replica = finished(pool, id);
-            if (replica == null || isInMemory(replica)) {
+            if (replica == null || !LowerCopies.isBelow(replica)) {
                 return null;
             }
             ReplicaInfo copy = memory.moveBlockToTmpLocation(new ExtendedBlock(pool, replica), replica,

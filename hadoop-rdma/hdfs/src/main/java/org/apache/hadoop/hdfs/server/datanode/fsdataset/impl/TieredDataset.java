@@ -24,6 +24,7 @@ import org.apache.hadoop.hdfs.server.datanode.ReplicaHandler;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.datanode.StorageLocation;
 import org.apache.hadoop.hdfs.server.datanode.XceiverBridge;
+import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeReference;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeSpi;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeSpi.ScanInfo;
 import org.apache.hadoop.hdfs.server.protocol.BlockRecoveryCommand.RecoveringBlock;
@@ -342,6 +343,17 @@ public final class TieredDataset extends FsDatasetImpl {
         super.shutdown();
         if (shared != null) {
             shared.close();
+        }
+    }
+
+    /** Hadoop leaves what it has copied of a replica that was changed or deleted meanwhile. */
+    @Override
+    ReplicaInfo copyReplicaToVolume(ExtendedBlock block, ReplicaInfo replica, FsVolumeReference to) throws IOException {
+        try {
+            return super.copyReplicaToVolume(block, replica, to);
+        } catch (IOException e) {
+            MemoryVolume.deletePart((FsVolumeImpl) to.getVolume(), block);
+            throw e;
         }
     }
 

@@ -13,6 +13,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
@@ -138,6 +139,26 @@ class StockMovesTest {
         second.join();
         assertEquals(StorageType.SSD, cluster.kept(block));
         assertArrayEquals(TierCluster.content("twice", BYTES), cluster.read("twice"));
+    }
+
+    @Test
+    void a_copy_of_a_replica_that_goes_away_meanwhile_leaves_no_file() throws Exception {
+        ExtendedBlock block = cluster.write("part", BYTES);
+        ReplicaInfo replica = cluster.replica(block);
+        ReplicaInfo gone = new FinalizedReplica((FinalizedReplica) replica) {
+            @Override
+            public void copyBlockdata(URI to) throws IOException {
+                Files.write(Path.of(to), new byte[1000]);
+                throw new IOException("an append has moved the file");
+            }
+        };
+        FsVolumeReference reference = cluster.volume(StorageType.DISK).obtainReference();
+        try {
+            assertThrows(IOException.class, () -> cluster.dataset().copyReplicaToVolume(block, gone, reference));
+        } finally {
+            reference.close();
+        }
+        assertEquals(0, cluster.found("disk", block).size());
     }
 
     /** A replica that moves to another tier as soon as somebody wants its file. */

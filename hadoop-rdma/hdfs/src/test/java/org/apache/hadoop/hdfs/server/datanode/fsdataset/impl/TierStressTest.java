@@ -126,6 +126,17 @@ class TierStressTest {
         }
     }
 
+    private List<Path> files() {
+        try {
+            List<Path> all = new ArrayList<>(cluster.found("memory", null));
+            all.addAll(cluster.found("ssd", null));
+            all.addAll(cluster.found("disk", null));
+            return all;
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
     /** All is as if nothing had moved: one replica, at most one copy, right books, no damage, the NameNode knows the place. */
     private void settled() throws Exception {
         for (int file = 0; file < FILES; file++) {
@@ -133,14 +144,13 @@ class TierStressTest {
             cluster.untilTold(name, cluster.kept(cluster.block(name)));
             assertEquals(0, cluster.files().getClient().getCorruptBlocksCount());
         }
-        TierCluster.until("only the last blocks have files", () -> {
-            try {
-                return cluster.found("memory", null).size() + cluster.found("ssd", null).size()
-                    + cluster.found("disk", null).size() == FILES + cluster.dataset().copies().size();
-            } catch (IOException e) {
-                throw new AssertionError(e);
-            }
-        });
+        try {
+            TierCluster.until("only the last blocks have files",
+                () -> files().size() == FILES + cluster.dataset().copies().size());
+        } catch (AssertionError e) {
+            throw new AssertionError(files() + ", " + cluster.dataset().copies().size() + " copies, last blocks: "
+                + Arrays.toString(current), e);
+        }
         for (ExtendedBlock block : Arrays.asList(current)) {
             String pool = block.getBlockPoolId();
             ReplicaInfo replica = cluster.replica(block);
