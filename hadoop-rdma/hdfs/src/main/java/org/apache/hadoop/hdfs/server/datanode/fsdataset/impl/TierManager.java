@@ -132,7 +132,7 @@ final class TierManager {
             uses.prune();
             residents.values().removeIf(block -> moves.inMemory(block.pool, block.id) == null);
             damaged.values().removeIf(block -> moves.finished(block.pool, block.id) == null);
-            makeRoom(conf.low());
+            makeRoom();
             raiseWanted();
             persistAll();
         } catch (IOException | RuntimeException e) {
@@ -150,9 +150,13 @@ final class TierManager {
         return ledger.limit() / MoveConf.WHOLE * percent;
     }
 
-    private void makeRoom(int low) throws IOException {
-        long over = used() - mark(low);
-        if (conf.high() < MoveConf.WHOLE && used() > mark(conf.high())) {
+    private boolean isOver() throws IOException {
+        return conf.high() < MoveConf.WHOLE && used() > mark(conf.high());
+    }
+
+    private void makeRoom() throws IOException {
+        long over = used() - mark(conf.low());
+        if (isOver()) {
             for (Resident block : leastUsed()) {
                 if (over <= 0) {
                     return;
@@ -239,18 +243,21 @@ final class TierManager {
         return over <= 0 && ledger.fits(bytes);
     }
 
-    private void persistAll() {
+    private void persistAll() throws IOException {
         if (conf.persist() == Persist.OFF) {
             return;
         }
-        residents.values().stream().filter(block -> !copies.has(block.name())).sorted(Comparator.comparingLong(Resident::since))
-            .forEach(block -> {
-                try {
-                    moves.persist(block.pool, block.id);
-                } catch (IOException e) {
-                    failed("persist", block, "has no copy below memory yet", e);
-                }
-            });
+        for (Resident block : residents.values().stream().filter(block -> !copies.has(block.name()))
+                .sorted(Comparator.comparingLong(Resident::since)).toList()) {
+            if (isOver()) {
+                return; // room is more urgent than the next copy
+            }
+            try {
+                moves.persist(block.pool, block.id);
+            } catch (IOException e) {
+                failed("persist", block, "has no copy below memory yet", e);
+            }
+        }
     }
 
     private void failed(String kind, Resident block, String what, IOException why) {

@@ -83,10 +83,12 @@ final class TierMoves {
             if (upper == null || persist(pool, id) == null) {
                 return null;
             }
+            boolean pinned = isPinned(pool, upper);
             ReplicaInfo lower = guard.locked(pool, () -> {
                 guard.checkAlone(pool, upper);
                 return copies.lower(pool, upper);
             });
+            pin(pool, lower, pinned);
             if (lower != null) {
                 hasLeft(pool, upper, lower);
             }
@@ -103,7 +105,9 @@ final class TierMoves {
         try {
             guard.locked(pool, () -> {
                 ReplicaInfo upper = inMemory(pool, id);
+                boolean pinned = upper != null && isPinned(pool, upper);
                 ReplicaInfo lower = upper == null || guard.isLeaving(name) ? null : copies.lower(pool, upper);
+                pin(pool, lower, pinned);
                 if (lower != null) {
                     hasLeft(pool, upper, lower); // under the lock: nobody brings the block back to these names meanwhile
                 } else {
@@ -114,6 +118,26 @@ final class TierMoves {
         } catch (IOException e) {
             LOG.warn("Verbena hhh: block {} is changed in memory, because its copy cannot be used: {}", id, e.toString());
             copies.drop(name);
+        }
+    }
+
+    /** Whether a block's favoured nodes keep it (dfs.datanode.block-pinning.enabled): its file is marked so. */
+    private boolean isPinned(String pool, ReplicaInfo replica) {
+        try {
+            return dataset.getPinning(new ExtendedBlock(pool, replica));
+        } catch (IOException e) {
+            return false; // the file is gone
+        }
+    }
+
+    private void pin(String pool, ReplicaInfo now, boolean pinned) {
+        if (pinned && now != null) {
+            try {
+                dataset.setPinning(new ExtendedBlock(pool, now));
+            } catch (IOException e) {
+                LOG.warn("Verbena hhh: block {} has moved and is no longer pinned to this DataNode: {}", now.getBlockId(),
+                    e.toString());
+            }
         }
     }
 
@@ -153,7 +177,9 @@ final class TierMoves {
                 DFSUtilClient.getSmallBufferSize(node.getConf()), node.getConf());
             try {
                 VerifiedCopy.verify(replica, new File(copy.getBlockURI()).toPath(), new File(copy.getMetadataURI()).toPath());
+                boolean pinned = isPinned(pool, replica);
                 ReplicaInfo up = raised(pool, replica, copy);
+                pin(pool, up, pinned);
                 tell(pool, up);
                 return up;
             } catch (IOException e) {

@@ -45,7 +45,8 @@ class TierMovesTest {
     @BeforeAll
     static void start() throws Exception {
         cluster = new TierCluster(work, MemoryLedger.OWN + BLOCKS * TierCluster.WHOLE,
-            Map.of("verbena.hdfs.memory.high", "100", "verbena.hdfs.memory.promote", "0"));
+            Map.of("verbena.hdfs.memory.high", "100", "verbena.hdfs.memory.promote", "0", "dfs.datanode.block-pinning.enabled",
+                "true"));
     }
 
     @AfterAll
@@ -219,6 +220,20 @@ class TierMovesTest {
         assertTrue(ledger.used() <= ledger.limit());
         ledger.drop("pool/others");
         assertNotNull(raise(block));
+    }
+
+    @Test
+    void a_block_of_favoured_nodes_stays_pinned_wherever_it_moves() throws Exception {
+        ExtendedBlock block = cluster.write("pinned", BYTES);
+        assertFalse(cluster.dataset().getPinning(block));
+        cluster.dataset().setPinning(block);
+        lower(block);
+        assertTrue(cluster.dataset().getPinning(block));
+        raise(block);
+        assertTrue(cluster.dataset().getPinning(block));
+        append("pinned", 100);
+        assertEquals(StorageType.SSD, cluster.kept(block));
+        assertTrue(cluster.dataset().getPinning(cluster.block("pinned")));
     }
 
     // --------------------------------------------------------------------------------------------- races
