@@ -106,6 +106,20 @@ class DoctorTest {
     }
 
     @Test
+    void movesBetweenTiersAreSaidAndWrongMarksAreNamed() throws IOException {
+        String text = report(key(DIGITS, "rw-------"), "verbena.hdfs.mode=hhh");
+        assertTrue(text.contains("ok    memory tier: blocks leave it above 90 % of its size, down to 80 %; a block comes in after 3 "
+            + "reads; copies on SSDs and disks: of blocks that leave (verbena.hdfs.memory.persist)"), text);
+        text = report(key(DIGITS, "rw-------"), "verbena.hdfs.mode=hhh", "verbena.hdfs.memory.high=100",
+            "verbena.hdfs.memory.promote=0", "verbena.hdfs.memory.persist=sync");
+        assertTrue(text.contains("ok    memory tier: no block leaves it; no block comes in; copies on SSDs and disks: before a file "
+            + "is closed (verbena.hdfs.memory.persist)"), text);
+        text = report(key(DIGITS, "rw-------"), "verbena.hdfs.mode=hhh", "verbena.hdfs.memory.low=95");
+        assertTrue(text.contains("BAD   memory tier: verbena.hdfs.memory.low=95 is not possible; give at most "
+            + "verbena.hdfs.memory.high, which is 90"), text);
+    }
+
+    @Test
     void reducersThatKeepNothingAreSaidWithTheSettingThatHelps() throws IOException {
         String text = report(key(DIGITS, "rw-------"));
         String memory = "  memory of reducers: map outputs are kept outside the heap in up to ";

@@ -22,6 +22,7 @@ import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
 import org.verbena.core.plugin.PluginSetting;
 import org.verbena.hadoop.hdfs.settings.HdfsConf;
+import org.verbena.hadoop.hdfs.settings.MoveConf;
 import org.verbena.hadoop.hdfs.settings.TierConf;
 
 /** Every wait has a limit: a NameNode that does not answer is one line. */
@@ -67,7 +68,7 @@ public final class ClusterCheck {
                 look(core.dataNodes(), node);
             }
             if (TierConf.of(conf).tiered()) {
-                MemoryAlone.look(files, TierConf.of(conf).mode(), report);
+                MemoryAlone.look(files, TierConf.of(conf).mode(), MoveConf.of(conf).persist(), report);
                 TypeQuotas.look(files, report);
             }
         } catch (RemoteException e) {

@@ -15,6 +15,7 @@ import org.verbena.core.plugin.PluginSetting;
 import org.verbena.hadoop.hdfs.memory.PrivateFolder;
 import org.verbena.hadoop.hdfs.settings.HdfsConf;
 import org.verbena.hadoop.hdfs.settings.Mode;
+import org.verbena.hadoop.hdfs.settings.MoveConf;
 import org.verbena.hadoop.hdfs.settings.TierConf;
 
 /** Looks with the code that clients and DataNodes run. */
@@ -99,6 +100,7 @@ public final class HdfsCheck {
         if (tiers.mode() == Mode.HHH_L) {
             SharedCheck.look(tiers.shared(), report);
         }
+        moves();
         try {
             Path folder = Path.of(tiers.memoryDir());
             if (Files.exists(folder, LinkOption.NOFOLLOW_LINKS)) {
@@ -119,6 +121,22 @@ public final class HdfsCheck {
             }
         } catch (IOException | RuntimeException e) {
             report.add(Level.BAD, "memory tier: " + PluginSetting.HDFS_MEMORY_DIR + "=" + tiers.memoryDir() + ": " + e);
+        }
+    }
+
+    private void moves() {
+        try {
+            MoveConf moves = MoveConf.of(conf);
+            report.add(Level.OK, "memory tier: " + (moves.high() == MoveConf.WHOLE ? "no block leaves it"
+                : "blocks leave it above " + moves.high() + " % of its size, down to " + moves.low() + " %") + "; "
+                + (moves.promote() == 0 ? "no block comes in" : "a block comes in after " + moves.promote() + " reads")
+                + "; copies on SSDs and disks: " + switch (moves.persist()) {
+                    case OFF -> "of blocks that leave (";
+                    case ASYNC -> "soon after the write (";
+                    case SYNC -> "before a file is closed (";
+                } + PluginSetting.HDFS_MEMORY_PERSIST + ")");
+        } catch (IllegalArgumentException e) {
+            report.add(Level.BAD, "memory tier: " + e.getMessage());
         }
     }
 }

@@ -11,7 +11,9 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RemoteIterator;
 import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
+import org.verbena.core.plugin.PluginSetting;
 import org.verbena.hadoop.hdfs.settings.Mode;
+import org.verbena.hadoop.hdfs.settings.MoveConf.Persist;
 
 /** Counts files with a block of which all replicas lie in memory: they are lost with their hosts' power, and with the mode. */
 final class MemoryAlone {
@@ -22,7 +24,7 @@ final class MemoryAlone {
     private MemoryAlone() {
     }
 
-    static void look(FileSystem files, Mode mode, HostReport report) {
+    static void look(FileSystem files, Mode mode, Persist persist, HostReport report) {
         int seen = 0;
         int alone = 0;
         Path example = null;
@@ -41,6 +43,9 @@ final class MemoryAlone {
         String looked = " of " + seen + (seen == MOST ? " files (more were not looked at)" : " files");
         if (alone == 0) {
             report.add(Level.OK, "memory tier: no block" + looked + " lies in memory alone");
+        } else if (persist != Persist.OFF) {
+            report.add(Level.OK, "memory tier: " + alone + looked + " have all replicas of a block in memory, and copies on SSDs or "
+                + "disks (" + PluginSetting.HDFS_MEMORY_PERSIST + ")");
         } else if (mode == Mode.HHH_M) {
             report.add(Level.OK, "memory tier: " + alone + looked + " have blocks in memory alone, as mode hhh-m keeps them: a "
                 + "power cut of all their hosts loses these blocks, and so does the mode off");
