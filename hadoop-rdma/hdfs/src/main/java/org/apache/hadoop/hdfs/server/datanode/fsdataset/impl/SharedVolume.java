@@ -14,6 +14,7 @@ import org.apache.hadoop.hdfs.server.common.Storage.StorageDirectory;
 import org.apache.hadoop.hdfs.server.datanode.BlockMetadataHeader;
 import org.apache.hadoop.hdfs.server.datanode.FileIoProvider;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
+import org.apache.hadoop.hdfs.server.datanode.checker.VolumeCheckResult;
 import org.apache.hadoop.util.DataChecksum;
 import org.apache.hadoop.util.Timer;
 import org.verbena.hadoop.hdfs.shared.SharedTier;
@@ -82,6 +83,15 @@ final class SharedVolume extends FsVolumeImpl {
         List<Twice> all = List.copyOf(twice);
         twice.clear();
         return all;
+    }
+
+    /**
+     * Always well. Hadoop takes a volume that is not away for good, and may end its DataNode; a path that does not answer comes
+     * back, and {@link SharedTier} looks after it.
+     */
+    @Override
+    public VolumeCheckResult check(VolumeCheckContext ignored) {
+        return VolumeCheckResult.HEALTHY;
     }
 
     @Override
