@@ -154,6 +154,18 @@ class SharedPathFaultsTest(ModeCase):
         self.assertIn("The cluster is balanced", done.stdout)
         self.assertTrue(self.is_healthy())
 
+    def test_the_mover_brings_replicas_of_memory_and_shared_path_to_disks_for_the_way_back(self):
+        source = self.file("source", 2)
+        self.put(source, "/data/file", 2)
+        self.assertEqual(self.tiers("/data/file"), [["ARCHIVE", "NVDIMM"]] * 2)
+
+        def moved():
+            self.cluster.run("hdfs", "mover", "-p", "/data/file")
+            return self.tiers("/data/file") == [["DISK", "DISK"]] * 2
+
+        self.wait_for("all has moved to disks", moved)
+        self.assert_same(source, "/data/file")
+
     def test_appends_and_changes_of_the_number_of_replicas_keep_one_on_the_shared_path(self):
         source = self.file("source", 1)
         source.write_bytes(source.read_bytes()[:MIB // 2])
