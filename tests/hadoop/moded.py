@@ -83,7 +83,8 @@ class ModeCase(unittest.TestCase):
     def wait_for(self, what, condition):
         deadline = time.monotonic() + LIMIT
         while not condition():
-            self.assertLess(time.monotonic(), deadline, "\n".join([f"not within {LIMIT} s: {what}", *self.lines("Verbena hhh")[-30:]]))
+            self.assertLess(time.monotonic(), deadline,
+                            "\n".join([f"not within {LIMIT} s: {what}", *self.lines("Verbena hhh")[-30:]]))
             time.sleep(0.1)
 
     def file(self, name, blocks):
