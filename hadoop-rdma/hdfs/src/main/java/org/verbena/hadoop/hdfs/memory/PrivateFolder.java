@@ -32,7 +32,7 @@ public final class PrivateFolder {
      * @return the folder
      * @throws IOException when it cannot be made, or {@link #check} refuses what is there
      */
-    public static Path make(Path folder) throws IOException {
+    static Path make(Path folder) throws IOException {
         if (!Files.exists(folder, LinkOption.NOFOLLOW_LINKS)) {
             Files.createDirectories(folder.getParent());
             try {

@@ -9,6 +9,8 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Locale;
 import java.util.Set;
 import org.verbena.core.plugin.PluginSetting;
@@ -71,7 +73,23 @@ public final class SharedPath {
 
     /** The folder of a cluster's volumes below it, which is this user's alone, whatever the umask is. */
     static Path ofCluster(Path shared, String cluster) throws IOException {
-        return PrivateFolder.make(shared.resolve(cluster));
+        Path folder = shared.resolve(cluster);
+        if (!Files.exists(folder)) {
+            try {
+                make(folder);
+            } catch (FileAlreadyExistsException e) {
+                return ofCluster(shared, cluster); // another DataNode was faster
+            }
+        }
+        PrivateFolder.check(folder);
+        return folder;
+    }
+
+    /** Makes a folder for this user alone, and none above it: where nothing is mounted there is none. */
+    static Path make(Path folder) throws IOException {
+        Set<PosixFilePermission> alone = PosixFilePermissions.fromString("rwx------");
+        Files.createDirectory(folder, PosixFilePermissions.asFileAttribute(alone));
+        return Files.setPosixFilePermissions(folder, alone); // a umask may have taken the owner's own rights
     }
 
     /**

@@ -16,7 +16,6 @@ import java.util.List;
 import java.util.UUID;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.verbena.hadoop.hdfs.memory.PrivateFolder;
 
 /**
  * A volume is a folder with three names for each owner it has had, whose numbers only grow:
@@ -66,9 +65,9 @@ final class VolumeFolder {
     /** Makes a volume with its first owner. Nobody sees it before it is whole. */
     static VolumeFolder create(Path parent, Owner me) throws IOException {
         String name = UUID.randomUUID().toString();
-        VolumeFolder draft = new VolumeFolder(PrivateFolder.make(parent.resolve(DRAFT + name)));
+        VolumeFolder draft = new VolumeFolder(SharedPath.make(parent.resolve(DRAFT + name)));
         Files.writeString(draft.record(1), me.text(), StandardOpenOption.CREATE_NEW);
-        PrivateFolder.make(draft.data(1));
+        SharedPath.make(draft.data(1));
         draft.number = 1;
         draft.beat();
         VolumeFolder volume = new VolumeFolder(parent.resolve(name));

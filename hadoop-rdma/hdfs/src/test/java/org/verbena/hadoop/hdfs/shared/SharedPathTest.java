@@ -33,6 +33,25 @@ class SharedPathTest {
             .startsWith("verbena.hdfs.shared.dir is not set"));
     }
 
+    /** The program of a process with a umask of its own. */
+    static final class Maker {
+        public static void main(String[] folders) throws IOException {
+            SharedPath.ofCluster(Path.of(folders[0]), "CID-1");
+        }
+    }
+
+    @Test
+    void a_folder_has_mode_700_with_any_umask() throws Exception {
+        for (String umask : List.of("000", "077", "777")) {
+            Path shared = Files.createDirectory(place.resolve("umask" + umask));
+            Process process = new ProcessBuilder("sh", "-c", "umask " + umask + "; exec \"$@\"", "sh",
+                System.getProperty("java.home") + "/bin/java", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-cp",
+                System.getProperty("java.class.path"), Maker.class.getName(), shared.toString()).inheritIO().start();
+            assertEquals(0, process.waitFor());
+            assertEquals("rwx------", PosixFilePermissions.toString(Files.getPosixFilePermissions(shared.resolve("CID-1"))), umask);
+        }
+    }
+
     @Test
     void each_fault_has_its_cure() {
         Path folder = Path.of("/lustre/hdfs");
