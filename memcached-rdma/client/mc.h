@@ -15,8 +15,9 @@
 #include "vbn/vbn.h"
 #include "verbena/mc.h"
 
-#define CALL_COPY 4096u /* bytes of a value that a call has space for */
-#define FLYING_MAX 256u /* requests of a server whose answers are outstanding; others wait here */
+#define CALL_COPY 4096u  /* bytes of a value that a call has space for */
+#define KEY_ANY_MAX 186u /* bytes of a key that is no text: in base64 it has as many as a server takes */
+#define FLYING_MAX 256u  /* requests of a server whose answers are outstanding; others wait here */
 #define NS_PER_MS UINT64_C(1000000)
 #define PLAIN_NS (600 * 1000 * NS_PER_MS) /* a server without messages is not asked again so soon */
 
@@ -170,7 +171,7 @@ void handle_check(vmc_t *mc);
 /* ---- request.c */
 /* Queues a request; VMC_INPROGRESS, or an error. copy: the value is the caller's again on return, when it fits a call. */
 vmc_status_t call_start(vmc_t *mc, const ask_t *ask, vmc_req_t *req, bool copy);
-/* The same for a server that the caller has chosen. The key is valid. */
+/* The same for a server that the caller has chosen. The key is text, or any KEY_ANY_MAX bytes. */
 vmc_status_t call_start_at(mc_server_t *server, const ask_t *ask, vmc_req_t *req, bool copy);
 call_t *call_start_list(vmc_t *mc, mc_server_t *server, const key_list_t *list, vmc_req_t *req);
 /* ---- call.c */
@@ -248,7 +249,7 @@ void onesided_close(mc_server_t *server, bool forked);
 bool onesided_reads(const mc_server_t *server);
 /* True: the get is done, the request is filled. False: it is to be asked for. */
 bool onesided_get(vmc_t *mc, const ask_t *ask, vmc_req_t *req);
-/* The same from a server that the caller has chosen. The key is valid, and handle_check was called. */
+/* The same from a server that the caller has chosen. The key is as for call_start_at, and handle_check was called. */
 bool onesided_get_at(mc_server_t *server, const ask_t *ask, vmc_req_t *req);
 /* ---- socket.c */
 /* Writes the request to the server's stream; false: no memory. */

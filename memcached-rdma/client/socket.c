@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "client/mc.h"
 #include "proto/text.h"
 #include "util/number.h"
@@ -14,7 +15,26 @@
 
 /* ----------------------------------------------------------------------------------------- requests */
 
-static int write_put(const call_t *call, char *line, size_t capacity)
+/* A key as a meta command names it, and the flag behind it: base64 for one that is no text. */
+typedef struct name {
+    char bytes[KEY_MAX + 4];
+    int length;
+    const char *flag;
+} name_t;
+
+static name_t name_of(const char *key, size_t length)
+{
+    name_t name = {.length = (int)length, .flag = ""};
+    if (message_key_valid(key, length)) {
+        memcpy(name.bytes, key, length);
+    } else {
+        name.length = (int)base64_encode(key, length, true, name.bytes);
+        name.flag = " b";
+    }
+    return name;
+}
+
+static int write_put(const call_t *call, const name_t *key, char *line, size_t capacity)
 {
     static const char modes[] = {[PUT_SET] = 'S',    [PUT_ADD] = 'E',     [PUT_REPLACE] = 'R',
                                  [PUT_APPEND] = 'A', [PUT_PREPEND] = 'P', [PUT_CAS] = 'S'};
@@ -22,27 +42,31 @@ static int write_put(const call_t *call, char *line, size_t capacity)
     char compare[32] = "";
     if (ask->mode == PUT_CAS)
         (void)snprintf(compare, sizeof(compare), " C%llu", (unsigned long long)ask->number);
-    return snprintf(line, capacity, "ms %.*s %zu F%u T%d M%c%s%s c O%u\r\n", (int)ask->key_bytes, ask->key,
-                    ask->value_bytes, ask->flags, ask->exptime, modes[ask->mode], compare, ask->pinned ? " K" : "",
-                    call->id);
+    return snprintf(line, capacity, "ms %.*s %zu%s F%u T%d M%c%s%s c O%u\r\n", key->length, key->bytes,
+                    ask->value_bytes, key->flag, ask->flags, ask->exptime, modes[ask->mode], compare,
+                    ask->pinned ? " K" : "", call->id);
 }
 
 static int write_line(const call_t *call, char *line, size_t capacity)
 {
     const ask_t *ask = &call->ask;
-    int bytes = (int)ask->key_bytes;
+    name_t key = name_of(ask->key, ask->key_bytes);
+    int bytes = key.length;
     switch (ask->kind) {
     case CALL_GET:
         if (ask->touch)
-            return snprintf(line, capacity, "mg %.*s f c v T%d O%u\r\n", bytes, ask->key, ask->exptime, call->id);
-        return snprintf(line, capacity, "mg %.*s f c v O%u\r\n", bytes, ask->key, call->id);
-    case CALL_PUT: return write_put(call, line, capacity);
+            return snprintf(line, capacity, "mg %.*s%s f c v T%d O%u\r\n", bytes, key.bytes, key.flag, ask->exptime,
+                            call->id);
+        return snprintf(line, capacity, "mg %.*s%s f c v O%u\r\n", bytes, key.bytes, key.flag, call->id);
+    case CALL_PUT: return write_put(call, &key, line, capacity);
     case CALL_DELETE:
-        return snprintf(line, capacity, "md %.*s%s O%u\r\n", bytes, ask->key, ask->pinned ? " K" : "", call->id);
+        return snprintf(line, capacity, "md %.*s%s%s O%u\r\n", bytes, key.bytes, key.flag, ask->pinned ? " K" : "",
+                        call->id);
     case CALL_DELTA:
-        return snprintf(line, capacity, "ma %.*s v D%llu M%c O%u\r\n", bytes, ask->key, (unsigned long long)ask->number,
-                        ask->decrement ? 'D' : 'I', call->id);
-    case CALL_TOUCH: return snprintf(line, capacity, "mg %.*s T%d O%u\r\n", bytes, ask->key, ask->exptime, call->id);
+        return snprintf(line, capacity, "ma %.*s%s v D%llu M%c O%u\r\n", bytes, key.bytes, key.flag,
+                        (unsigned long long)ask->number, ask->decrement ? 'D' : 'I', call->id);
+    case CALL_TOUCH:
+        return snprintf(line, capacity, "mg %.*s%s T%d O%u\r\n", bytes, key.bytes, key.flag, ask->exptime, call->id);
     default: return 0;
     }
 }
@@ -53,8 +77,9 @@ static bool write_list(mc_server_t *server, const call_t *call)
     const key_list_t *list = &call->ask.list;
     char line[LINE_BYTES] = "";
     for (uint32_t i = 0; i < list->count; i++) {
-        const vmc_key_t *key = &list->keys[list->index[i]];
-        int length = snprintf(line, sizeof(line), "mg %.*s f c v q O%u\r\n", (int)key->length, key->bytes, i);
+        const vmc_key_t *bytes = &list->keys[list->index[i]];
+        name_t key = name_of(bytes->bytes, bytes->length);
+        int length = snprintf(line, sizeof(line), "mg %.*s%s f c v q O%u\r\n", key.length, key.bytes, key.flag, i);
         if (!stream_add(&server->out, line, (size_t)length))
             return false;
     }

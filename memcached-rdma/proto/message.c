@@ -111,7 +111,8 @@ bool message_to_request(const message_request_t *message, const char *key, size_
         return false;
     bool takes_data = message->op == MESSAGE_PUT || list;
     bool has_key = !list && message->op != MESSAGE_NOOP;
-    return (bytes == 0 || takes_data) && bytes <= VALUE_MAX && (!has_key || message_key_valid(key, message->key_bytes));
+    meta->binary = has_key && !message_key_valid(key, message->key_bytes);
+    return (bytes == 0 || takes_data) && bytes <= VALUE_MAX && message->key_bytes <= KEY_MAX;
 }
 
 bool message_next_key(text_t *rest, text_t *key_p)
@@ -119,7 +120,7 @@ bool message_next_key(text_t *rest, text_t *key_p)
     if (rest->length == 0)
         return false;
     size_t length = (unsigned char)*rest->at;
-    if (length >= rest->length || !message_key_valid(rest->at + 1, length))
+    if (length == 0 || length > KEY_MAX || length >= rest->length)
         return false;
     *key_p = (text_t){.at = rest->at + 1, .length = length};
     rest->at += 1 + length;

@@ -91,7 +91,8 @@ size_t message_request_encode(const message_request_t *request, const char *key,
 /* Checks everything that does not depend on the data; false: malformed. *key_p: the key in the header, NULL when it is in the
  * data or there is none. */
 bool message_request_decode(const void *header, size_t length, message_request_t *request, const char **key_p);
-/* The same request for exec: `bytes` of data follow, key excluded. False: the key is not one that a client may name. */
+/* The same request for exec: `bytes` of data follow, key excluded. A key has any bytes: one that the text protocol cannot name is
+ * as one of flag b. False: the key is too long, or the data are not those of the request. */
 bool message_to_request(const message_request_t *message, const char *key, size_t bytes, request_t *request);
 /* The next key of a list; false: the list ends here or is malformed, rest->length says which. */
 bool message_next_key(text_t *rest, text_t *key_p);

@@ -19,7 +19,8 @@ static void try_request(const uint8_t *data, size_t size)
     require(message_request_encode(&message, key, again) == header && memcmp(again, data, header) == 0);
     if (key == NULL || !message_to_request(&message, key, size - header, &request))
         return;
-    require(message_key_valid(request.key.at, request.key.length) && request.value_bytes <= VALUE_MAX);
+    require(request.key.length > 0 && request.key.length <= KEY_MAX && request.value_bytes <= VALUE_MAX);
+    require(request.meta.binary != message_key_valid(request.key.at, request.key.length));
     require(request_has_value(&request) == (message.op == MESSAGE_PUT));
 }
 
