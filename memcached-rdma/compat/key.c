@@ -13,8 +13,11 @@ static rc_t check(memcached_st *ptr, KEY)
     size_t prefix = ptr->_namespace == NULL ? 0 : ptr->_namespace->length;
     if (key == NULL || key_length == 0 || key_length >= MEMCACHED_MAX_KEY || prefix + key_length > KEY_MAX)
         return fail(ptr, MEMCACHED_BAD_KEY_PROVIDED, TEXT_LENGTH);
-    /* The client library's messages and meta commands take text only, whatever VERIFY_KEY and BINARY_PROTOCOL say. */
-    return message_key_valid(key, key_length) ? MEMCACHED_SUCCESS : fail(ptr, MEMCACHED_BAD_KEY_PROVIDED, TEXT_INVALID);
+    if (message_key_valid(key, key_length))
+        return MEMCACHED_SUCCESS;
+    if (ptr->flags.verify_key)
+        return fail(ptr, MEMCACHED_BAD_KEY_PROVIDED, TEXT_INVALID);
+    return prefix + key_length <= KEY_ANY_MAX ? MEMCACHED_SUCCESS : fail(ptr, MEMCACHED_BAD_KEY_PROVIDED, TEXT_LENGTH);
 }
 
 rc_t keys_check(memcached_st *ptr, KEYS)

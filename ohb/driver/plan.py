@@ -201,7 +201,7 @@ ROWS = (
         "perftest on the same device, in the same boot", {"scale": 0.05}, {"scale": 0.02}, metric="perftest.am.latency.rc.8.*"),
     Row("verbs.fetch", "fetch", "blocks of 1 MiB by the Spark plugin's fetch client over rc in a guest",
         "ib_read_bw on the same device, in the same boot", {}, metric="spark.fetch.*"),
-    Row("memcached", "memcached", "get, set of 100 bytes: sockets, one connection and 50, messages, one-sided; beside pipelines",
+    Row("memcached", "memcached", "get, set of 100 bytes: sockets, one connection and 50, messages, one-sided, pylibmc; pipelines",
         "Debian's memcached with the same flags", {"scale": 1.0}, {"scale": 0.1}, metric="memcached.get.tcp.100.latency*"),
     Row("mpi.messages", "ranks", "messages and collectives of two ranks, four ranks on two processors, start",
         "the best of Debian's Open MPI and MPICH, PyPI's mpich and impi-rt", {"limit_s": 900}, {"limit_s": 150},
