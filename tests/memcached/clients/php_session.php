@@ -57,8 +57,8 @@ $found = $client->getMulti(['m1', 'm2', 'none'], Memcached::GET_EXTENDED);
 ksort($found);
 show('getMulti extended', array_map(fn($item) => [$item['value'], is_int($item['cas']), $item['flags']], $found));
 show('deleteMulti', $client->deleteMulti(['m1', 'm2', 'none']));
-if (!$binary)
-    show('blank', $client->set('with blank', 'v'));
+show('blank', $client->set('with blank', 'v'));
+show('blank', $client->get('with blank'));
 show('setByKey', $client->setByKey('group', 'grouped', 'v'));
 show('getByKey', $client->getByKey('group', 'grouped'));
 show('deleteByKey', $client->deleteByKey('group', 'grouped'));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define KEY_BYTES 250u
+#define FULL_KEYS 1000u
 
 typedef struct way {
     memcached_server_distribution_t distribution;
@@ -110,9 +111,15 @@ static void print_way(const way_t *way)
     memcached_free(&ptr);
 }
 
+/* Points, which servers that are left out have not, are those of circles. A weighted circle has the same points for every hash: few
+ * of them do where few keys are asked for. */
 static void print_ways(way_t way)
 {
-    for (unsigned flags = 0; flags < 64; flags++) {
+    bool circle = way.distribution != MEMCACHED_DISTRIBUTION_MODULA &&
+                  way.distribution != MEMCACHED_DISTRIBUTION_VIRTUAL_BUCKET;
+    for (unsigned flags = 0; flags < (circle ? 64 : 16); flags++) {
+        if ((flags & 33) != 0 && way.hash > MEMCACHED_HASH_CRC && key_count < FULL_KEYS)
+            continue;
         way.weighted_by_behavior = flags & 1;
         way.sorted = flags & 2;
         way.prefix = flags & 4;

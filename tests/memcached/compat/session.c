@@ -221,6 +221,27 @@ static void keys(void)
     print_rc("last", memcached_last_error(&handle));
 }
 
+/* Of any bytes: the binary protocol has them. */
+static void any_keys(void)
+{
+    static const char any[] = {'a', ' ', 'b', '\r', '\n', '\x01', '\xff', 'k'};
+    const char *two[2] = {any, "a plain one"};
+    size_t lengths[2] = {sizeof(any), 11};
+    uint64_t number;
+    memcached_set(&handle, "n 1", 3, "5", 1, 0, 0);
+    print_rc("set", memcached_set(&handle, any, sizeof(any), TEXT("any key"), 0, 4));
+    print_rc("append", memcached_append(&handle, any, sizeof(any), TEXT("+"), 0, 0));
+    print_rc("set", memcached_set(&handle, two[1], lengths[1], TEXT("other"), 0, 4));
+    print_get("a plain one");
+    print_rc("mget", memcached_mget(&handle, two, lengths, 2));
+    print_fetched("fetch");
+    print_rc("incr", memcached_increment(&handle, "n 1", 3, 2, &number));
+    print_rc("touch", memcached_touch(&handle, any, sizeof(any), 100));
+    print_rc("exist", memcached_exist(&handle, any, sizeof(any)));
+    print_rc("delete", memcached_delete(&handle, any, sizeof(any), 0));
+    print_rc("exist", memcached_exist(&handle, any, sizeof(any)));
+}
+
 static memcached_return_t print_stat(const memcached_instance_st *server, const char *key, size_t key_length,
                                      const char *value, size_t value_length, void *context)
 {
@@ -381,6 +402,8 @@ int main(int argc, char **argv)
     if (!quiet)
         compare();
     keys();
+    if (binary && !quiet)
+        any_keys();
     behaviors();
     if (!quiet)
         callbacks();
