@@ -70,10 +70,10 @@ void server_leave(mc_server_t *server)
     server->lookup = NULL;
 }
 
-static void break_by(mc_server_t *server, server_fault_t fault, const char *format, va_list arguments)
+/* `why` is written. */
+static void end_by(mc_server_t *server, server_fault_t fault)
 {
     bool was_up = server->state == SERVER_MESSAGES || server->state == SERVER_SOCKET;
-    (void)vsnprintf(server->why, sizeof(server->why), format, arguments);
     server->fault = (uint8_t)fault;
     server_close(server, false);
     server->hello_closed = 0;
@@ -86,16 +86,18 @@ void server_break(mc_server_t *server, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    break_by(server, FAULT_OTHER, format, arguments);
+    (void)vsnprintf(server->why, sizeof(server->why), format, arguments);
     va_end(arguments);
+    end_by(server, FAULT_OTHER);
 }
 
 void server_break_by(mc_server_t *server, server_fault_t fault, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    break_by(server, fault, format, arguments);
+    (void)vsnprintf(server->why, sizeof(server->why), format, arguments);
     va_end(arguments);
+    end_by(server, fault);
 }
 
 void join_end(mc_server_t *server)

@@ -64,7 +64,7 @@ rc_t memcached_touch_by_key(memcached_st *ptr, GROUP, KEY, time_t expiration)
     if (rc != MEMCACHED_SUCCESS)
         return rc;
     query.ask.kind = CALL_TOUCH;
-    query.ask.exptime = (int32_t)expiration;
+    query.ask.exptime = query_exptime(expiration);
     return query_run(&query);
 }
 

@@ -76,6 +76,7 @@ typedef struct arena {
 struct handle {
     vmc_t *mc;
     failure_t failure;
+    bool server_failed; /* a server has a failure that is not cleared */
     list_link_t pending;
     unsigned pending_count;
     found_t *found; /* of the last mget, in the order of its keys */
@@ -149,6 +150,8 @@ rc_t reach_result(memcached_instance_st *server, vmc_status_t status);
 /* Begins a call for one key: checks, chooses the server. */
 rc_t query_begin(query_t *query, memcached_st *ptr, GROUP, KEY);
 rc_t query_run(query_t *query);
+/* As servers take it: 32 bits. */
+int32_t query_exptime(time_t expiration);
 /* Does not wait for the answer. */
 rc_t query_send(query_t *query);
 /* ---- arena.c */

@@ -37,6 +37,7 @@ rc_t fail_server(memcached_instance_st *server, rc_t rc, int error, const char *
         (void)snprintf(text, sizeof(text), "%.200s,  host: %.200s", detail, server->hostname);
     else
         (void)snprintf(text, sizeof(text), "%.200s,  host: %.200s:%d", detail, server->hostname, (int)server->port);
+    server->root->error_messages->server_failed = true;
     note(&server->failure, server, rc, error, text);
     note(&server->root->error_messages->failure, server->root, rc, error, text);
     return rc;
@@ -44,8 +45,11 @@ rc_t fail_server(memcached_instance_st *server, rc_t rc, int error, const char *
 
 void failure_clear(memcached_st *ptr)
 {
-    ptr->error_messages->failure.rc = MEMCACHED_SUCCESS;
-    for (uint32_t i = 0; i < ptr->number_of_hosts; i++)
+    handle_t *handle = ptr->error_messages;
+    bool servers = handle->server_failed;
+    handle->failure.rc = MEMCACHED_SUCCESS;
+    handle->server_failed = false;
+    for (uint32_t i = 0; servers && i < ptr->number_of_hosts; i++) /* they lie far apart: not in every call */
         ptr->servers[i].failure.rc = MEMCACHED_SUCCESS;
 }
 

@@ -14,6 +14,8 @@
 #include "base/os.h"
 #include "compat/compat.h"
 
+#define LINE_MOST (1u << 20) /* bytes of a line: those of servers are far shorter */
+
 struct line {
     int fd;
     uint64_t forks; /* os_fork_generation when it was opened */
@@ -163,6 +165,8 @@ static rc_t receive(memcached_instance_st *server, line_take_t take, void *arg)
         while (stream_line(&line->in, &text))
             if (!take(arg, (char *)(uintptr_t)text.at, text.length))
                 return MEMCACHED_SUCCESS;
+        if (line->in.end - line->in.at > LINE_MOST)
+            return fail_server(server, MEMCACHED_PROTOCOL_ERROR, 0, "a line of the answer does not end");
         if (!wait_ready(line->fd, POLLIN, end_ns))
             return fail_server(server, MEMCACHED_TIMEOUT, 0, "no answer in time");
         if (!stream_fill(&line->in, line->fd))

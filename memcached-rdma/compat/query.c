@@ -16,6 +16,13 @@ rc_t query_begin(query_t *query, memcached_st *ptr, GROUP, KEY)
     return MEMCACHED_SUCCESS;
 }
 
+int32_t query_exptime(time_t expiration)
+{
+    if (expiration > INT32_MAX)
+        return INT32_MAX;
+    return expiration < 0 ? -1 : (int32_t)expiration;
+}
+
 static rc_t prepare(query_t *query)
 {
     rc_t rc = reach_ready(query->server);

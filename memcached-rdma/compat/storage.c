@@ -39,7 +39,7 @@ static rc_t store(memcached_st *ptr, put_mode_t mode, GROUP, KEY, VALUE, uint64_
     query.ask.mode = mode;
     query.ask.value = value;
     query.ask.value_bytes = value_length;
-    query.ask.exptime = (int32_t)expiration;
+    query.ask.exptime = query_exptime(expiration);
     query.ask.flags = flags;
     query.ask.number = cas;
     if (mode == PUT_SET && ptr->number_of_replicas > 0)
