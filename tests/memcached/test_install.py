@@ -41,6 +41,14 @@ class InstallTest(unittest.TestCase):
                 server.stop()
         self.assertIn("greeting: hello", text)
 
+    def test_the_libraries_for_unmodified_programs_are_in_a_folder_of_their_own(self):
+        with tempfile.TemporaryDirectory() as folder:
+            call("cmake", "--install", shared.BUILD, "--prefix", folder)
+            names = [path.name for path in pathlib.Path(folder).glob("lib*/verbena/libmemcached/*")]
+        wanted = [f"{name}{end}" for name in ("libmemcached.so.11", "libmemcachedutil.so.2", "libhashkit.so.2")
+                  for end in ("", ".0.0")]
+        self.assertEqual(sorted(names), sorted(wanted))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -44,6 +44,8 @@ static void storage(void)
     print_rc("append none", memcached_append(&handle, TEXT("none"), TEXT("+"), 0, 0));
     print_rc("prepend", memcached_prepend(&handle, TEXT("a"), TEXT("-"), 0, 0));
     print_get("a");
+    print_rc("set for long", memcached_set(&handle, TEXT("long"), TEXT("x"), INT32_MAX, 0));
+    print_get("long");
     print_rc("set empty", memcached_set(&handle, TEXT("empty"), "", 0, 0, 9));
     print_get("empty");
     if (!noreply) { /* Debian's library waits for answers that do not come, and takes others for them */
@@ -128,7 +130,7 @@ static void print_fetched(const char *what)
     printf("%s: %u items, sum %llu, %s\n", what, count, sum, memcached_strerror(&handle, rc));
 }
 
-static void print_results(const char *what)
+static void print_results(const char *what, bool has_cas)
 {
     memcached_return_t rc;
     memcached_result_st result;
@@ -139,7 +141,7 @@ static void print_results(const char *what)
         count++;
         sum += memcached_result_length(&result) + memcached_result_key_length(&result) * 3 +
                memcached_result_flags(&result);
-        if (memcached_result_key_value(&result) == NULL || (memcached_result_cas(&result) == 0) == binary)
+        if (memcached_result_key_value(&result) == NULL || (memcached_result_cas(&result) != 0) != has_cas)
             printf("no key, or a CAS id that should not be there\n");
     }
     printf("%s: %u results, sum %llu, %s\n", what, count, sum, memcached_strerror(&handle, rc));
@@ -181,10 +183,12 @@ static void many(void)
     memcached_behavior_set(&handle, MEMCACHED_BEHAVIOR_SUPPORT_CAS, 1);
     print_rc("mget with cas", memcached_mget(&handle, keys, lengths, 200));
     print_fetched("fetch with cas");
-    if (!binary) {
-        print_rc("mget with cas", memcached_mget(&handle, keys, lengths, 200));
-        print_results("results with cas");
-    }
+    print_rc("mget with cas", memcached_mget(&handle, keys, lengths, 200));
+    print_results("results with cas", true);
+    memcached_behavior_set(&handle, MEMCACHED_BEHAVIOR_SUPPORT_CAS, 0);
+    print_rc("mget without cas", memcached_mget(&handle, keys, lengths, 200));
+    print_results("results without cas", binary);
+    memcached_behavior_set(&handle, MEMCACHED_BEHAVIOR_SUPPORT_CAS, 1);
 }
 
 static void compare(void)
