@@ -96,7 +96,7 @@ static vbn_status_t cut_bounced(proto_stream_t *s, proto_segment_t *segment, uin
 }
 
 /* Most data of a segment. Over shared memory both sides copy at the same time, one the segment behind the other's, so a
- * transfer has several. Below SEGMENT_LEAST the beginning of a copy counts. */
+ * transfer that is alone has several. Below SEGMENT_LEAST the beginning of a copy counts. */
 uint64_t stream_segment_most(const proto_stream_t *s)
 {
     const tl_caps_t *caps = link_caps(s->peer);
@@ -104,7 +104,8 @@ uint64_t stream_segment_most(const proto_stream_t *s)
     if (caps->stream_chunk < most)
         most = caps->stream_chunk;
     part = part < SEGMENT_LEAST ? SEGMENT_LEAST : part & ~UINT64_C(4095);
-    return (caps->flags & TL_CAP_MAP) != 0 && s->stages == 0 && part < most ? part : most;
+    const bool alone = proto_peer_of(s->peer)->announced <= 1 && s->stages == 0;
+    return (caps->flags & TL_CAP_MAP) != 0 && alone && part < most ? part : most;
 }
 
 /* Fills the segment with the next bytes; returns how many, or the error of a key that became invalid. */
