@@ -16,9 +16,12 @@ HADOOP = command.System("Hadoop", Cluster.load)
 
 
 def start(options):
+    root = os.path.realpath(options.lustre) if options.lustre else None
+    if root and not (os.path.isdir(root) and options.plugin):
+        raise Failed(f"--lustre {root}: " + ("make this folder first" if options.plugin else "stock Hadoop has no lustre:"))
     print("verbena: starting Hadoop " + java.VERSION + (", ours" if options.plugin else ", stock"), flush=True)
-    cluster = Cluster(options.work, nodemanagers=2 if options.yarn else 0, plugin=options.plugin,
-                      properties=conf.OURS if options.plugin else None, by_core=bool(options.plugin))
+    cluster = Cluster(options.work, nodemanagers=2 if options.yarn or root else 0, plugin=options.plugin,
+                      properties=conf.OURS if options.plugin else None, by_core=bool(options.plugin) and not root, root=root)
     with HADOOP.only_one(options):
         cluster.start()
     status(options)
@@ -28,10 +31,12 @@ def status(options):
     cluster = HADOOP.running(options.work)
     for name, state in HADOOP.states(cluster):
         print(f"  {name:18s} {state:16s} {cluster.log(name)}")
-    lack = ready.hdfs(cluster.ports, sum(name.startswith("datanode") for name in cluster.names()))
+    hdfs = "namenode" in cluster.daemons
+    lack = ready.hdfs(cluster.ports, sum(name.startswith("datanode") for name in cluster.names())) if hdfs else None
     if lack is None and "resourcemanager" in cluster.daemons:
         lack = ready.yarn(cluster.ports, sum(name.startswith("nodemanager") for name in cluster.names()))
-    print(f"  HDFS hdfs://127.0.0.1:{cluster.ports['namenode']}, its page http://127.0.0.1:{cluster.ports['namenode-http']}")
+    if hdfs:
+        print(f"  HDFS hdfs://127.0.0.1:{cluster.ports['namenode']}, its page http://127.0.0.1:{cluster.ports['namenode-http']}")
     if "resourcemanager" in cluster.daemons:
         print(f"  YARN page http://127.0.0.1:{cluster.ports['rm-http']}")
     print(f"  site files for clients: {cluster.client_conf()}")
@@ -53,7 +58,9 @@ def doctor(options):
 
 def main():
     parser, commands = command.parser(__doc__, "hadoop-rdma")
-    commands.add_parser("start").add_argument("--yarn", action="store_true")
+    starts = commands.add_parser("start")
+    starts.add_argument("--yarn", action="store_true")
+    starts.add_argument("--lustre", metavar="FOLDER")
     commands.add_parser("stop")
     commands.add_parser("status")
     commands.add_parser("doctor")

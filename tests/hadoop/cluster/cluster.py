@@ -168,10 +168,10 @@ class Cluster(Group):
     def kept(self):
         """What restored needs."""
         return {"identity": self.identity, "plugin": self.plugin, "datanodes": len(self._datanodes),
-                "nodemanagers": len(self._nodemanagers), "options": self._options}
+                "nodemanagers": len(self._nodemanagers), "options": self._options, "root": self._root}
 
     @classmethod
     def restored(cls, work, kept):
-        cluster = cls(work, kept["datanodes"], kept["nodemanagers"], kept["plugin"])
+        cluster = cls(work, kept["datanodes"], kept["nodemanagers"], kept["plugin"], root=kept["root"])
         cluster.identity, cluster._options = kept["identity"], kept["options"]
         return cluster
