@@ -135,6 +135,10 @@ class LustreJobsTest(Jobs):
         user = self.fs("-stat", "%u", "/shell/empty").strip()
         self.assertTrue((self.root / f"user/{user}/.Trash/Current/shell/dir/b").is_file())
         self.fs("-rm", "-r", "-skipTrash", "/shell")
+        done = self.cluster.run("hadoop", "distcp", "-D", "mapreduce.framework.name=local", "-p", "/generated", "/copied")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        copied, generated = ((self.root / name / "part-m-00000").read_bytes() for name in ("copied", "generated"))
+        self.assertEqual(copied, generated)
         self.assertFalse((self.root / "shell").exists())
 
     def test_without_local_disks_and_with_a_narrow_umask_jobs_compute_the_same(self):
