@@ -171,19 +171,21 @@ class LateErrorsTest(unittest.TestCase):
 
     def run_with_it(self, program, *arguments):
         argv = java.argv(program, list(arguments), str(self.folder / "conf"), os.environ["VERBENA_HADOOP_JAR"], options=java.QUICK)
-        done = subprocess.run(argv, env={**os.environ, "LD_PRELOAD": str(self.library)}, capture_output=True, text=True,
-                              timeout=300, check=False)
+        done = subprocess.run(argv, env={**os.environ, "LD_PRELOAD": str(self.library), "LC_ALL": "C"},
+                              capture_output=True, text=True, timeout=300, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout, done.stderr
 
     def test_an_error_that_comes_at_a_write_at_fsync_or_at_close_and_a_file_that_is_too_short_reach_the_writer(self):
-        output, logged = self.run_with_it(str(LATE / "Late.java"), "unsynced", "none", "write", "fsync", "close", "short")
+        output, logged = self.run_with_it(str(LATE / "Late.java"), "unsynced", "none", "write", "fsync", "close", "short",
+                                          "accent")
         told = dict(line.split(": ", 1) for line in output.splitlines())
         self.assertEqual((told["unsynced"], told["none"]), ("whole", "whole"))
         self.assertRegex(told["write"], r"^\[.*No space left on device, .*has lost bytes: an earlier write failed: ")
         self.assertRegex(told["fsync"], r"^\[.*Disk quota exceeded, .*has lost bytes: an earlier write failed: ")
         self.assertRegex(told["close"], r"^\[null, .*Disk quota exceeded\]$")
         self.assertRegex(told["short"], r"^\[null, .*has 524288 bytes after its close, and 1048576 were written")
+        self.assertRegex(told["accent"], r"cannot be written in the character set of this JVM: start it with LC_ALL=C.UTF-8")
         # An fsync of a shared file system may take a minute: hsync alone waits for one, and the write fails before its own.
         self.assertEqual(logged.count("late.c: fsync"), 4, logged)
 

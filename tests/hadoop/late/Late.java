@@ -21,8 +21,13 @@ public final class Late {
         }
     }
 
-    private static String write(FileSystem files, String fault) throws IOException {
-        FSDataOutputStream out = files.create(new Path("/late-" + fault));
+    private static String write(FileSystem files, String fault) {
+        FSDataOutputStream out;
+        try {
+            out = files.create(new Path("/late-" + (fault.equals("accent") ? "caf\u00e9" : fault)));
+        } catch (IOException e) {
+            return e.getMessage();
+        }
         String first = null;
         try {
             out.write(new byte[BYTES]);

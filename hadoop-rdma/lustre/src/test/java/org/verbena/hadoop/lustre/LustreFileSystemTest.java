@@ -18,6 +18,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
@@ -25,6 +26,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
 import org.apache.hadoop.fs.BlockLocation;
+import org.apache.hadoop.fs.CreateFlag;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileContext;
@@ -200,6 +202,29 @@ class LustreFileSystemTest {
         assertThrows(IOException.class, () -> context.rename(path("/b"), path("/empty"), Options.Rename.OVERWRITE));
         context.rename(path("/src"), path("/empty"), Options.Rename.OVERWRITE);
         assertTrue(client.exists(path("/empty/y")));
+    }
+
+    /** As YARN writes logs of containers. */
+    @Test
+    void a_file_context_makes_replaces_and_extends_files_with_the_modes_that_it_wants() throws IOException {
+        FileContext context = FileContext.getFileContext(place.conf);
+        Options.CreateOpts mode = Options.CreateOpts.perms(new FsPermission((short) 0640));
+        Options.CreateOpts parents = Options.CreateOpts.createParent();
+        try (FSDataOutputStream out = context.create(path("/logs/app/host"), EnumSet.of(CreateFlag.CREATE), mode, parents)) {
+            out.write("one".getBytes(UTF_8));
+        }
+        assertEquals(0640, mode(place.root.resolve("logs/app/host")));
+        assertThrows(org.apache.hadoop.fs.FileAlreadyExistsException.class,
+            () -> context.create(path("/logs/app/host"), EnumSet.of(CreateFlag.CREATE), mode, parents));
+        assertThrows(FileNotFoundException.class, () -> context.create(path("/missing/host"), EnumSet.of(CreateFlag.CREATE), mode));
+        try (FSDataOutputStream out = context.create(path("/logs/app/host"), EnumSet.of(CreateFlag.APPEND), mode)) {
+            out.write(" two".getBytes(UTF_8));
+        }
+        assertEquals("one two", read(client, "/logs/app/host"));
+        EnumSet<CreateFlag> replace = EnumSet.of(CreateFlag.CREATE, CreateFlag.OVERWRITE);
+        context.create(path("/logs/app/host"), replace, mode).close();
+        assertEquals("", read(client, "/logs/app/host"));
+        assertEquals(1, context.util().listStatus(path("/logs/app")).length);
     }
 
     @Test
