@@ -156,13 +156,13 @@ class LustreJobsTest(Jobs):
 
 
 class LateErrorsTest(unittest.TestCase):
-    """A library in the JVM plays a file system that has accepted bytes for which it has no space, and that has no locks."""
+    """A library in the JVM plays a file system that accepts bytes for which it has no space, and has no locks and hard links."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        root = self.folder / "no-locks"
+        root = self.folder / "bare"
         root.mkdir()
         conf.write(self.folder / "conf", conf.merged(conf.lustre(root), {"core-site": {"fs.defaultFS": "lustre:///"}}))
         self.library = self.folder / "late.so"
@@ -185,14 +185,15 @@ class LateErrorsTest(unittest.TestCase):
         self.assertRegex(told["fsync"], r"^\[.*Disk quota exceeded, .*has lost bytes: an earlier write failed: ")
         self.assertRegex(told["close"], r"^\[null, .*Disk quota exceeded\]$")
         self.assertRegex(told["short"], r"^\[null, .*has 524288 bytes after its close, and 1048576 were written")
+        self.assertEqual(told["rename"], "true false", "without hard links, too")
         self.assertRegex(told["accent"], r"cannot be written in the character set of this JVM: start it with LC_ALL=C.UTF-8")
         # An fsync of a shared file system may take a minute: hsync alone waits for one, and the write fails before its own.
         self.assertEqual(logged.count("late.c: fsync"), 4, logged)
 
-    def test_the_doctor_says_that_there_are_no_locks_and_that_none_are_needed(self):
+    def test_the_doctor_says_that_there_are_no_hard_links_and_no_locks_and_that_none_are_needed(self):
         output, _ = self.run_with_it("org.verbena.hadoop.Doctor")
         self.assertIn("ok    lustre: locks: none (Function not implemented); lustre: needs none", output)
-        self.assertIn("ok    lustre: links: hard and symbolic ones work", output)
+        self.assertIn("warn  lustre: links: no hard links (", output)
 
 
 if __name__ == "__main__":

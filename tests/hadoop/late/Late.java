@@ -7,7 +7,7 @@ import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
-/** A line for each: its name, and "whole" or the error. */
+/** A line for each: its name, and "whole" or the error. Then the first file gets a new name, and the second one wants the same. */
 public final class Late {
     private static final int BYTES = 1 << 20;
 
@@ -19,6 +19,9 @@ public final class Late {
         for (String fault : faults) {
             System.out.println(fault + ": " + write(files, fault));
         }
+        Path moved = new Path("/moved");
+        System.out.println("rename: " + files.rename(new Path("/late-" + faults[0]), moved) + " "
+            + files.rename(new Path("/late-" + faults[1]), moved));
     }
 
     private static String write(FileSystem files, String fault) {

@@ -2,8 +2,9 @@
  * late.c - plays a file system that tells late that it has no space: LD_PRELOAD beside a JVM.
  *
  * A file whose name contains "late-close" fails at close with EDQUOT, one with "late-fsync" at fsync, "late-write" at its second
- * write with ENOSPC. "late-short" loses half of its bytes at close and says nothing. Below a folder "no-locks" fcntl locks fail
- * with ENOSYS, as on Lustre without the mount option flock. Each fsync of such a file is a line of standard error. */
+ * write with ENOSPC. "late-short" loses half of its bytes at close and says nothing. Each fsync of
+ * such a file is a line of standard error. Below a folder "bare" fcntl locks fail with ENOSYS, as on Lustre without the mount
+ * option flock, and hard links with EPERM. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -69,10 +70,16 @@ ssize_t write(int fd, const void *bytes, size_t length)
     return real(fd, bytes, length);
 }
 
+int link(const char *from, const char *to)
+{
+    int (*real)(const char *, const char *) = (int (*)(const char *, const char *))dlsym(RTLD_NEXT, "link");
+    return strstr(to, "/bare/") != NULL ? fail(EPERM) : real(from, to);
+}
+
 static int lock_or_pass(const char *function, int fd, int command, void *argument)
 {
     bool locks = command == F_SETLK || command == F_SETLKW || command == F_GETLK;
-    if (locks && is_named(fd, "/no-locks/"))
+    if (locks && is_named(fd, "/bare/"))
         return fail(ENOSYS);
     int (*real)(int, int, ...) = (int (*)(int, int, ...))dlsym(RTLD_NEXT, function);
     return real(fd, command, argument);
