@@ -70,6 +70,21 @@ fetch_mpich_tests() { # $1: folder. The source lies beside the package in Debian
         && touch .complete
 }
 
+# LLVM's compiler of Fortran, unpacked and not installed; without what only programs that link its parts need.
+make_flang() {
+    local folder=$CACHE/flang-19
+    has_apt || cannot "Debian's flang-19 is fetched by apt-get, which is not here: test on Debian or Ubuntu"
+    [ -f "$folder/.complete" ] || alone "$folder.lock" fetch_flang "$folder" ||
+        cannot "apt-get did not download flang-19: run apt-get update, and look at the network"
+    echo "export VERBENA_FLANG=$folder"
+}
+
+fetch_flang() { # $1: folder
+    fetch_debian "$1" flang-19 libflang-19-dev libllvm19 libmlir-19 libclang-cpp19 libclang-common-19-dev || return
+    find "$1" -path '*/llvm-19/lib/lib*.a' ! -name 'libFortranRuntime.a' ! -name 'libFortranDecimal.a' ! -name 'libFortran_main.a' \
+        -delete
+}
+
 make_clang() { try_packages clang || cannot "no clang, and none could be installed"; }
 
 make_clang_format() { # without it the check of C's format says that it did not run

@@ -6,7 +6,7 @@ usage: run.py BUILD [--full] [NAME ...]   BUILD: the build folder of mpi/. Ends 
        run.py BUILD --list [--full] [NAME ...]  prints the names of the tests; nothing needs to be built for it.
 
 VERBENA_MPICH names the folder with PyPI's MPICH, VERBENA_MPICH_SOURCE that of Debian's source of MPICH, whose Fortran tests are run
-(./verbena make mpi-fortran). --full: all of these tests.
+(./verbena make mpi-fortran). VERBENA_FLANG names the folder with Debian's flang (./verbena make flang). --full: all tests.
 """
 import os
 import pathlib
@@ -118,6 +118,25 @@ def wrapper(build):
         return problems + expect(all(step.returncode == 0 for step in steps), *(step.stderr for step in steps))
 
 
+def flang(build):
+    """LLVM's compiler: another one makes other descriptors, and no copies."""
+    place = os.environ.get("VERBENA_FLANG")
+    if not place:
+        raise Skipped("no flang: ./verbena make flang fetches Debian's")
+    llvm = pathlib.Path(place) / "usr/lib/llvm-19"
+    libraries = f"{llvm}/lib:{pathlib.Path(place) / 'usr/lib/x86_64-linux-gnu'}"
+    compiler = {**os.environ, "VERBENA_FC": str(llvm / "bin/flang-new"), "LD_LIBRARY_PATH": libraries}
+    problems = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("moves", "objects", "buffers", "calls"):
+            made = run(build / "bin/mpifort", "-O2", f"-J{folder}", *PROGRAMS[name], "-o", f"{folder}/{name}", cwd=HERE, env=compiler)
+            if made.returncode != 0:
+                return [name, made.stderr]
+            status, out, err = launch(build, "-n", 3, f"{folder}/{name}")
+            problems += expect(status == 0, name, status, out, err)
+    return problems
+
+
 def cmake(build):
     """CMake's own module finds this build by its mpifort."""
     need_compiler()
@@ -204,7 +223,8 @@ def cost(build):
 
 
 CASES = [program(name) for name in PROGRAMS] + \
-    [Case(f"fortran {test.__name__}", test) for test in (names, hidden, wrapper, missing, local, cmake, mpich, cost)] + suite.CASES
+    [Case(f"fortran {test.__name__}", test) for test in (names, hidden, wrapper, missing, local, cmake, mpich, cost)] + \
+    [Case("fortran flang", flang, long=True)] + suite.CASES
 
 if __name__ == "__main__":
     sys.exit(main(__doc__, CASES))
