@@ -129,7 +129,7 @@ def flang(build):
     problems = []
     with tempfile.TemporaryDirectory() as folder:
         for name in ("moves", "objects", "buffers", "calls"):
-            made = run(build / "bin/mpifort", "-O2", f"-J{folder}", *PROGRAMS[name], "-o", f"{folder}/{name}", cwd=HERE, env=compiler)
+            made = run(build / "bin/mpifort", f"-J{folder}", *PROGRAMS[name], "-o", f"{folder}/{name}", cwd=HERE, env=compiler)
             if made.returncode != 0:
                 return [name, made.stderr]
             status, out, err = launch(build, "-n", 3, f"{folder}/{name}")
