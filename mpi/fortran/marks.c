@@ -43,55 +43,91 @@ static const size_t offsets[] = {
 #define OFFSET(name, ints) offsetof(block_t, name),
     EACH(OFFSET)};
 
-#define BLOCKS 256
+typedef struct list {
+    const void **at;
+    size_t count;
+} list_t;
+
+static bool alone;                 // not in the scope of the program
+static atomic_ullong changes_seen; // of the list of loaded objects
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static const char *blocks[BLOCKS]; // those below `blocks_known` stay
-static atomic_int blocks_known;
-static bool alone; // not in the scope of the program
-static atomic_ullong objects_loaded;
+static list_t blocks; // of libraries; under the mutex
 uintptr_t fortran_marks_low;
 uintptr_t fortran_marks_span;
 
-static void add_block(const char *block)
+static void add(list_t *list, const void *item)
 {
-    const int known = atomic_load_explicit(&blocks_known, memory_order_relaxed);
-    for (int i = 0; i < known; i++)
-        if (blocks[i] == block)
-            return;
-    if (block == NULL || known == BLOCKS)
+    const void **longer = item == NULL ? NULL : realloc(list->at, (list->count + 1) * sizeof(*longer));
+    if (longer == NULL)
         return;
-    blocks[known] = block;
-    atomic_store_explicit(&blocks_known, known + 1, memory_order_release); /* pairs with fortran_mark_at */
+    list->at = longer;
+    list->at[list->count++] = item;
 }
 
-static int look_into(struct dl_phdr_info *object, size_t size, void *unused)
+static int add_name(struct dl_phdr_info *object, size_t size, void *names)
 {
-    (void)size, (void)unused;
-    void *handle = dlopen(object->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-    if (handle != NULL) {
-        add_block(dlsym(handle, "vbnf_marks_"));
-        dlclose(handle);
-    }
+    (void)size;
+    if (object->dlpi_name[0] != '\0')
+        add(names, strdup(object->dlpi_name));
     return 0;
 }
 
-static int count_loaded(struct dl_phdr_info *object, size_t size, void *loaded)
+/* The loader's lock is not held here: dlopen takes another one. */
+static list_t find_blocks(void)
+{
+    list_t names = {NULL, 0};
+    list_t found = {NULL, 0};
+    dl_iterate_phdr(add_name, &names);
+    for (size_t i = 0; i < names.count; i++) {
+        void *library = dlopen(names.at[i], RTLD_LAZY | RTLD_NOLOAD);
+        if (library != NULL) {
+            add(&found, dlsym(library, "vbnf_marks_"));
+            dlclose(library);
+        }
+        free((void *)(uintptr_t)names.at[i]);
+    }
+    free(names.at);
+    return found;
+}
+
+static int count_changes(struct dl_phdr_info *object, size_t size, void *changes)
 {
     (void)size;
-    *(unsigned long long *)loaded = object->dlpi_adds;
+    *(unsigned long long *)changes = object->dlpi_adds + object->dlpi_subs;
     return 1; // each object says the same
 }
 
 static void look_for_blocks(void)
 {
-    unsigned long long loaded = 0;
-    dl_iterate_phdr(count_loaded, &loaded);
-    if (loaded == atomic_load_explicit(&objects_loaded, memory_order_acquire)) /* pairs with the store below */
+    unsigned long long changes = 0;
+    dl_iterate_phdr(count_changes, &changes);
+    if (changes == atomic_load_explicit(&changes_seen, memory_order_acquire)) /* pairs with the store below */
         return;
+    const list_t found = find_blocks();
     pthread_mutex_lock(&mutex);
-    dl_iterate_phdr(look_into, NULL);
-    atomic_store_explicit(&objects_loaded, loaded, memory_order_release);
+    free(blocks.at);
+    blocks = found;
+    atomic_store_explicit(&changes_seen, changes, memory_order_release);
     pthread_mutex_unlock(&mutex);
+}
+
+static fortran_mark_t mark_of_block(const void *pointer, const void *block)
+{
+    for (int mark = 0; mark < MARKS; mark++)
+        if (pointer == (const char *)block + offsets[mark])
+            return mark;
+    return MARK_NONE;
+}
+
+static fortran_mark_t mark_of_libraries(const void *pointer)
+{
+    fortran_mark_t mark = MARK_NONE;
+    look_for_blocks();
+    pthread_mutex_lock(&mutex);
+    for (size_t i = 0; i < blocks.count && mark == MARK_NONE; i++)
+        mark = mark_of_block(pointer, blocks.at[i]);
+    pthread_mutex_unlock(&mutex);
+    return mark;
 }
 
 fortran_mark_t fortran_mark_at(const void *pointer)
@@ -100,14 +136,8 @@ fortran_mark_t fortran_mark_at(const void *pointer)
         for (int mark = 0; mark < MARKS; mark++)
             if (pointer == modules[module][mark])
                 return mark;
-    if (alone)
-        look_for_blocks();
-    const int known = atomic_load_explicit(&blocks_known, memory_order_acquire);
-    for (int i = 0; i < known; i++)
-        for (int mark = 0; mark < MARKS; mark++)
-            if (pointer == blocks[i] + offsets[mark])
-                return mark;
-    return MARK_NONE;
+    const fortran_mark_t mark = mark_of_block(pointer, &vbnf_marks_);
+    return mark == MARK_NONE && alone ? mark_of_libraries(pointer) : mark;
 }
 
 /* All that is known at the start lies between two addresses; what comes later may lie anywhere. */
@@ -117,7 +147,6 @@ __attribute__((constructor)) static void know_marks(void)
     alone = program == NULL || dlsym(program, "vbnf_marks_") != &vbnf_marks_;
     if (program != NULL)
         dlclose(program);
-    add_block((const char *)&vbnf_marks_);
     uintptr_t low = (uintptr_t)&vbnf_marks_;
     uintptr_t high = low + sizeof(vbnf_marks_);
     for (int i = 0; i < MODULES * MARKS; i++) {

@@ -94,6 +94,16 @@ def names(build):
                   sorted(asked - public), sorted(wanted - has), loads)
 
 
+def named_by_modules(build):
+    """The library has every procedure and variable that mpi_f08 names, so that no program links code of a module."""
+    text = (build / "include/mpi_f08.f90").read_text() + (build / "include/mpi_f08_types.f90").read_text()
+    bound = set(re.findall(r'NAME="(\w+)"', text))
+    others = {f"{name.lower()}_" for name in re.findall(r"^(?:ELEMENTAL )?(?:SUBROUTINE|FUNCTION) (\w+)\(.*", text, re.MULTILINE)
+              if re.match(r"P?MPI_\w+_f08$|vbnf_", name)}
+    missing = (bound | others) - symbols(build / "lib/libmpifort_abi.so.1", "--defined-only")
+    return expect(len(bound) > 500 and len(others) > 600 and not missing, len(bound), len(others), sorted(missing))
+
+
 def hidden(build):
     """Each name is one of mpi_, pmpi_, vbnf_."""
     other = [name for name in symbols(build / "lib/libmpifort_abi.so.1", "--defined-only")
@@ -222,8 +232,8 @@ def cost(build):
     return expect(all(0 < above[name] <= most for name, most in ABOVE.items()), above)
 
 
-CASES = [program(name) for name in PROGRAMS] + \
-    [Case(f"fortran {test.__name__}", test) for test in (names, hidden, wrapper, missing, local, cmake, mpich, cost)] + \
+SINGLE = (names, named_by_modules, hidden, wrapper, missing, local, cmake, mpich, cost)
+CASES = [program(name) for name in PROGRAMS] + [Case(f"fortran {test.__name__}", test) for test in SINGLE] + \
     [Case("fortran flang", flang, long=True)] + suite.CASES
 
 if __name__ == "__main__":
