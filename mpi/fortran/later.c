@@ -23,6 +23,8 @@ static struct later *first;
 
 int section_as_later(section_t *section)
 {
+    if (section->from->base == NULL)
+        return MPI_SUCCESS;
     const size_t shape = sizeof(descriptor_t) + (size_t)section->from->rank * sizeof(section->from->dim[0]);
     struct later *later = calloc(1, offsetof(struct later, shape) + shape);
     if (later == NULL)

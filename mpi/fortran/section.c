@@ -102,7 +102,7 @@ static MPI_Count fills(MPI_Datatype type, MPI_Count element)
 int section_as_type(section_t *section)
 {
     int rc;
-    if (section->count <= 0 || section->type == MPI_DATATYPE_NULL)
+    if (section->count <= 0 || section->type == MPI_DATATYPE_NULL || section->from->base == NULL)
         return MPI_SUCCESS; /* nothing is moved, or C says what is wrong */
     const MPI_Count per = fills(section->type, (MPI_Count)section->from->element);
     if (per == 0) {
@@ -135,6 +135,8 @@ void section_move(const section_t *section, bool out)
 
 int section_as_copy(section_t *section)
 {
+    if (section->from->base == NULL) // not significant here, and not there
+        return MPI_SUCCESS;
     section->copy = malloc((size_t)section_elements(section->from) * section->from->element);
     if (section->copy == NULL)
         return MPI_ERR_NO_MEM;

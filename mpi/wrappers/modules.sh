@@ -9,13 +9,17 @@ fi
 modules=include/$(basename "$compiler")-$("$compiler" -dumpversion 2>/dev/null | head -n 1)
 make_modules() { # $1: folder
     mkdir -p "$1" 2>/dev/null && [ -w "$1" ] || return 1
-    [ ! "$1/mpi_f08.mod" -nt "$here/include/mpi_f08.f90" ] || return 0 # the last one
+    [ ! "$1/mpi.mod" -nt "$here/include/mpi_f08.f90" ] || return 0 # the last one
     local own
     own=$(mktemp -d "$1/XXXXXX") || return 1 # another mpifort may do the same
     (
         cd "$own"
-        for name in mpi_f08_types mpi mpi_f08; do "$compiler" -c "$here/include/$name.f90" -o "$name.o" || exit; done
-        mv -f mpi_f08_types.mod mpi.mod .. && mv -f mpi_f08.mod ..
+        for name in mpi_f08_types mpi; do "$compiler" -c "$here/include/$name.f90" -o "$name.o" || exit; done
+        if "$compiler" -c "$here/include/mpi_f08.f90" -o mpi_f08.o 2>../mpi_f08.log; then rm ../mpi_f08.log; else
+            echo "@NAME@: $compiler does not compile mpi_f08 ($1/mpi_f08.log), which needs gfortran 12 or flang 19; mpi works" >&2
+            rm -f mpi_f08.mod ../mpi_f08.mod
+        fi
+        mv -f mpi_*.mod .. && mv -f mpi.mod ..
     ) || { rm -rf "$own"; return 1; }
     rm -rf "$own"
 }

@@ -203,6 +203,27 @@ def missing(build):
                   result.stdout, result.stderr, left)
 
 
+OLD = """#!/bin/sh
+case "$*" in *include/mpi_f08.f90*) echo "no such descriptors" >&2; exit 1 ;; esac
+exec gfortran "$@"
+"""
+
+
+def old_compiler(build):
+    """A compiler that cannot compile mpi_f08 still has mpif.h and the module mpi; mpifort says so once."""
+    need_compiler()
+    with tempfile.TemporaryDirectory() as folder:
+        compiler = pathlib.Path(folder) / "oldfort"
+        compiler.write_text(OLD)
+        compiler.chmod(0o755)
+        words = (build / "bin/mpifort", "-J", folder, *PROGRAMS["moves"], "-o", f"{folder}/moves")
+        first, second = (run(*words, cwd=HERE, env={**os.environ, "VERBENA_FC": str(compiler)}) for _ in range(2))
+        for left in (build / "include").glob("oldfort-*"):
+            shutil.rmtree(left)
+    return expect(first.returncode == 0 and "does not compile mpi_f08" in first.stderr and second.returncode == 0
+                  and not second.stderr, first.stderr, second.stderr)
+
+
 def counted(program, function):
     """Instructions of one round of cost.c; or what valgrind says."""
     text = run("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--collect-atstart=no",
@@ -232,7 +253,7 @@ def cost(build):
     return expect(all(0 < above[name] <= most for name, most in ABOVE.items()), above)
 
 
-SINGLE = (names, named_by_modules, hidden, wrapper, missing, local, cmake, mpich, cost)
+SINGLE = (names, named_by_modules, hidden, wrapper, missing, old_compiler, local, cmake, mpich, cost)
 CASES = [program(name) for name in PROGRAMS] + [Case(f"fortran {test.__name__}", test) for test in SINGLE] + \
     [Case("fortran flang", flang, long=True)] + suite.CASES
 
