@@ -13,6 +13,8 @@ import org.verbena.core.plugin.HostReport;
 import org.verbena.hadoop.hdfs.ClusterCheck;
 import org.verbena.hadoop.hdfs.HdfsCheck;
 import org.verbena.hadoop.lustre.LustreCheck;
+import org.verbena.hadoop.rpc.Protocols;
+import org.verbena.hadoop.rpc.RpcCheck;
 import org.verbena.hadoop.shuffle.ShuffleCheck;
 
 /** Looks at this host with the site files of the class path, and at the cluster that they name. */
@@ -22,7 +24,10 @@ public final class Doctor {
         "core-site.xml  verbena.hdfs.key.file = a file of mode 600 or 640 with 64 hexadecimal digits, the same on all hosts",
         "hdfs-site.xml  dfs.datanode.plugins = org.verbena.hadoop.hdfs.VerbenaDataNodePlugin",
         "yarn-site.xml  yarn.nodemanager.aux-services.mapreduce_shuffle.class = org.verbena.hadoop.shuffle.VerbenaShuffleHandler",
-        "mapred-site.xml  mapreduce.job.reduce.shuffle.consumer.plugin.class = org.verbena.hadoop.shuffle.VerbenaShuffle");
+        "mapred-site.xml  mapreduce.job.reduce.shuffle.consumer.plugin.class = org.verbena.hadoop.shuffle.VerbenaShuffle",
+        "core-site.xml  rpc.engine.PROTOCOL = org.verbena.hadoop.rpc.VerbenaRpcEngine for each protocol; 'hadoop jar JAR "
+            + Protocols.class.getName() + "' prints them",
+        "core-site.xml  verbena.rpc.key.file = a file such as that of HDFS");
 
     private Doctor() {
     }
@@ -69,9 +74,14 @@ public final class Doctor {
             shuffle.add(Level.WARN, "MapReduce is not checked, because its classes are not on this class path: " + e);
         }
         good &= print("MapReduce", shuffle, out);
+        HostReport rpc = new HostReport();
+        RpcCheck.run(conf, rpc);
+        good &= print("RPC", rpc, out);
         if (good && hdfs) {
             HostReport cluster = new HostReport();
-            ClusterCheck.run(conf, cluster);
+            Configuration asking = RpcCheck.asking(conf);
+            ClusterCheck.run(asking, cluster);
+            RpcCheck.servers(asking, cluster);
             good = print("the cluster", cluster, out);
         }
         out.println("settings that switch Verbena on:");

@@ -72,6 +72,22 @@ class DoctorTest {
     }
 
     @Test
+    void rpcIsCheckedWithItsKeyWhereAProtocolIsSwitched() throws IOException {
+        String text = report(key(DIGITS, "rw-------"));
+        assertTrue(text.contains("warn  rpc.engine.* names VerbenaRpcEngine for no protocol: "), text);
+        String engine = "rpc.engine.org.apache.hadoop.hdfs.protocolPB.ClientNamenodeProtocolPB="
+            + "org.verbena.hadoop.rpc.VerbenaRpcEngine";
+        text = report(key(DIGITS, "rw-------"), engine);
+        assertFalse(good, text);
+        assertTrue(text.contains("ok    rpc.engine.* names VerbenaRpcEngine for 1 of "), text);
+        assertTrue(text.contains("BAD   cluster key: no cluster key: set verbena.rpc.key.file"), text);
+        text = report(key(DIGITS, "rw-------"), engine, "verbena.rpc.key.file=" + folder.resolve("key"));
+        assertTrue(good, text);
+        text = report(key(DIGITS, "rw-------"), "verbena.rpc.first.cals=1");
+        assertTrue(text.contains("did you mean verbena.rpc.first.calls?"), text);
+    }
+
+    @Test
     void wrongSettingsAreNamedWithTheRightOnes() throws IOException {
         String text = report(key(DIGITS, "rw-------"), "verbena.hdfs.enabeld=true", "verbena.shuffle.memroy=1g");
         assertFalse(good, text);

@@ -76,7 +76,7 @@ final class CoreClient extends Client {
 
     /** Why a call goes by TCP; null: the server is reached by the core. */
     private static Reason reason(ServerLink link) {
-        if (isAsynchronousMode() || getExternalHandler() != null) {
+        if (isAsynchronousMode()) {
             return Reason.ASYNCHRONOUS;
         }
         return link == null ? Reason.TOO_MANY : link.peer() == null ? link.reason() : null;
@@ -93,9 +93,6 @@ final class CoreClient extends Client {
                 UserGroupInformation user = to.getTicket();
                 return user == null ? greeting(to, fallback)
                     : user.doAs((PrivilegedExceptionAction<ByteBuffer>) () -> greeting(to, fallback));
-            } catch (RemoteException e) {
-                String text = e.getMessage() == null ? e.getClassName() : e.getMessage();
-                throw new ServerLink.Refusal(text.lines().findFirst().orElse(e.getClassName()), e);
             } finally {
                 asked.countDown();
             }
@@ -108,8 +105,13 @@ final class CoreClient extends Client {
     }
 
     private ByteBuffer greeting(ConnectionId to, AtomicBoolean fallback) throws IOException {
-        return GreetingService.answer((RpcWritable.Buffer) super.call(RPC.RpcKind.RPC_PROTOCOL_BUFFER, GreetingService.request(),
-            to, fallback, null));
+        try {
+            return GreetingService.answer((RpcWritable.Buffer) super.call(RPC.RpcKind.RPC_PROTOCOL_BUFFER,
+                GreetingService.request(), to, fallback, null));
+        } catch (RemoteException e) {
+            String text = e.getMessage() == null ? "" : e.getMessage();
+            throw new ServerLink.NotOffered(text.lines().findFirst().orElse(e.getClassName()));
+        }
     }
 
     private CoreConnection open(ConnectionId to, ServerLink link, VbnPeer peer) {

@@ -23,6 +23,11 @@ public abstract class CoreRpcEngine extends ProtobufRpcEngine2 {
     private static final Logger LOG = LoggerFactory.getLogger(CoreRpcEngine.class);
     private static final AtomicBoolean TOLD = new AtomicBoolean();
 
+    /** Returns what this Hadoop lacks, so that it runs as stock; null: nothing. */
+    public static String missing() {
+        return Internals.MISSING;
+    }
+
     /** Makes a proxy whose client is known by a socket factory. */
     @FunctionalInterface
     private interface Maker<T> {

@@ -54,6 +54,22 @@ class CallerTest {
         }
     }
 
+    @Test
+    void calls_of_hadoops_retrying_proxies_go_by_the_core() throws Exception {
+        try (Groups groups = new Groups(true); GetUserMappingsProtocolClientSideTranslatorPB client = groups.client()) {
+            Groups.connect(groups.conf, client);
+            long before = Groups.byCore(groups.conf);
+            try {
+                Client.setCallIdAndRetryCount(8_000_001, 1, new Object()); // with what they wake for asynchronous callers
+                String[] id = client.getGroupsForUser("id");
+                assertArrayEquals(new String[] {id[0], "8000001", "1"}, id);
+            } finally {
+                Client.setCallIdAndRetryCountUnprotected(null, 0, null);
+            }
+            assertEquals(1, Groups.byCore(groups.conf) - before);
+        }
+    }
+
     /** A server's state, and what a client keeps of it, slowly. */
     private static final class State implements AlignmentContext {
         final AtomicLong seen = new AtomicLong();

@@ -41,9 +41,9 @@ final class RawStream implements AutoCloseable {
     private static ByteBuffer greeting(Configuration conf, int port) throws IOException {
         Client client = new Client(RpcWritable.Buffer.class, conf, NetUtils.getDefaultSocketFactory(conf));
         try {
-            return GreetingService.answer((RpcWritable.Buffer) client.call(RPC.RpcKind.RPC_PROTOCOL_BUFFER, GreetingService.request(),
-                Client.ConnectionId.getConnectionId(new InetSocketAddress("127.0.0.1", port), GetUserMappingsProtocolPB.class,
-                    UserGroupInformation.getCurrentUser(), 0, null, conf), null, null));
+            return GreetingService.answer((RpcWritable.Buffer) client.call(RPC.RpcKind.RPC_PROTOCOL_BUFFER,
+                GreetingService.request(), Client.ConnectionId.getConnectionId(new InetSocketAddress("127.0.0.1", port),
+                    GetUserMappingsProtocolPB.class, UserGroupInformation.getCurrentUser(), 0, null, conf), null, null));
         } finally {
             client.stop();
         }

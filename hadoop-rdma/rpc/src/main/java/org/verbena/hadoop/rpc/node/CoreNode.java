@@ -13,6 +13,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import org.apache.hadoop.util.ShutdownHookManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -96,6 +97,11 @@ public final class CoreNode {
      */
     public ServerLink server(InetSocketAddress address) {
         return servers.of(address, at -> new ServerLink(this, at));
+    }
+
+    /** Looks at all servers that were called. */
+    public void eachServer(Consumer<ServerLink> look) {
+        servers.forEach(look);
     }
 
     /** Returns the next number of a stream, which stands where the port of a TCP connection would: 1 to 32767. */

@@ -7,7 +7,9 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnException;
@@ -25,6 +27,16 @@ import org.verbena.core.stream.VbnStreams;
  */
 public final class ServerLink {
     private static final Logger LOG = LoggerFactory.getLogger(ServerLink.class);
+
+    /** A server's own answer that it has no greeting. */
+    public static final class NotOffered extends IOException {
+        private static final long serialVersionUID = 1;
+
+        /** cause: in the server's words. */
+        public NotOffered(String cause) {
+            super(cause);
+        }
+    }
 
     private final CoreNode node;
     private final InetSocketAddress address;
@@ -54,6 +66,25 @@ public final class ServerLink {
         return remote.peer();
     }
 
+    /** Returns where it listens. */
+    public InetSocketAddress address() {
+        return address;
+    }
+
+    /**
+     * Returns the transport and why it was chosen; null: the server is reached by TCP.
+     *
+     * @param millis longest wait while the connection is being made
+     */
+    public String transport(long millis) {
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+        while (remote.state() == Remote.State.CONNECTING && System.nanoTime() - end < 0) {
+            LockSupport.parkNanos(this, TimeUnit.MILLISECONDS.toNanos(10));
+        }
+        VbnPeer peer = remote.peer();
+        return peer == null ? null : peer.explain();
+    }
+
     /** Returns why a call goes by TCP, while {@link #peer} gives null. */
     public Reason reason() {
         return calls.get() < node.conf().firstCalls() ? Reason.FIRST_CALLS : switch (remote.state()) {
@@ -76,7 +107,7 @@ public final class ServerLink {
     /**
      * Connects; blocks. Afterwards it is known how the server is reached.
      *
-     * @param ask calls the server by TCP: gives its greeting, or throws what the caller of an unknown protocol gets
+     * @param ask calls the server by TCP: gives its greeting, or throws {@link NotOffered}, or what else a call may throw
      */
     public void connect(Callable<ByteBuffer> ask) {
         Greeting greeting = ask(ask);
@@ -98,25 +129,17 @@ public final class ServerLink {
         }
     }
 
-    /** The server has answered the question for its greeting with an error. */
-    public static final class Refusal extends IOException {
-        private static final long serialVersionUID = 1;
-
-        public Refusal(String text, IOException cause) {
-            super(text, cause);
-        }
-    }
-
     /** Null: it has none, or the call has failed, which says nothing of the server: the next call asks again. */
     private Greeting ask(Callable<ByteBuffer> ask) {
         ByteBuffer answer;
         try {
             answer = ask.call();
-        } catch (Refusal e) {
+        } catch (NotOffered e) {
             refused(e.getMessage());
             return null;
         } catch (Exception e) { // whatever a call may throw
             obstacle = e.toString();
+            LOG.debug("Verbena: RPC server {} was not asked whether it offers the core: {}", address, obstacle);
             remote.release(null);
             return null;
         }
