@@ -17,7 +17,7 @@ HBASE_STOCK = "the same Apache HBase without our jar"
 class Row:
     """One row. kind chooses the runner; hold is the ratio we promise for 'metric' (a warning, never a failure)."""
     name: str
-    kind: str  # echo, core, verbs, fetch, memcached, ranks, hdfs, mr, hbase, netty, spark, tpch
+    kind: str  # echo, core, verbs, fetch, memcached, ranks, hdfs, mr, hbase, netty, rpc, spark, tpch
     title: str
     stock: str
     params: dict
@@ -220,6 +220,8 @@ ROWS = (
     Row("hbase", "hbase", "calls of HBase: a missing row, get, put and scan of 1 KiB; 1 and 8 threads",
         HBASE_STOCK, {"cells": "all"}, {"cells": "quick"}, metric="hbase.get.t1.1024.latency"),
     *_hbase_parts(),
+    Row("rpc", "rpc", "calls between two JVMs through Hadoop's RPC: one client, 16 clients", "Hadoop's own RPC over TCP",
+        {"calls": 20000}, {"calls": 5000}, metric="rpc.null.t1.8.latency"),
     Row("netty", "netty", "64 bytes there and back between two JVMs through Netty", "Netty's epoll transport",
         {"rounds": 20000}, {"rounds": 5000}, metric="netty.echo.*.latency"),
     *_basic(),
@@ -328,7 +330,7 @@ def missing(row, root):
         return sides.ours(root).missing() if row.against else sides.missing(root)
     if row.network and (reason := hosts.missing()):
         return reason
-    if row.kind in ("hdfs", "mr"):
+    if row.kind in ("hdfs", "mr", "rpc"):
         return hadoop.missing(root)
     if row.kind in ("hbase", "netty"):
         return hbase.missing(root)

@@ -9,7 +9,7 @@ import time
 from driver import blocks, noise, plan, rivals, schema, tpch, verdicts
 from driver.procs import Failed, Killed
 from driver.session import QUICK_WARM_LIMIT, WARM_LIMIT, Sides
-from sides import core, fetch, hbase, hdfs, memcached, mr, netty, spark, verbs
+from sides import core, fetch, hbase, hdfs, memcached, mr, netty, rpc, spark, verbs
 
 UNITS = {"wall_ms": "ms", "cpu_ms": "ms", "executor_cpu_ms": "ms", "task_cpu_ms": "ms",
          "disk_written_bytes": "B", "disk_read_bytes": "B", "disk_bytes": "B"}
@@ -69,7 +69,7 @@ class Runner:
         try:
             runners = {"core": self._core, "verbs": self._verbs, "fetch": self._fetch, "memcached": self._memcached,
                        "ranks": self._ranks, "hdfs": self._hdfs, "mr": self._mr, "hbase": self._hbase, "netty": self._netty,
-                       "tpch": self._tpch}
+                       "rpc": self._rpc, "tpch": self._tpch}
             entry["verified"] = runners.get(row.kind, self._pairs)(row, params, entry, part)
         except Failed as failure:
             entry["status"] = "failed"
@@ -192,6 +192,11 @@ class Runner:
             self._perf(row, entry, part, lambda index: hbase.pairs(sides, hbase.SETS[params["cells"]], index), HADOOP_SECONDS)
             entry["notes"] += sides[1].said()
         return True  # CallLoad compares what it reads
+
+    def _rpc(self, row, params, entry, part):
+        with rpc.both(self.root, os.path.join(self.work, "rpc")) as sides:
+            self._perf(row, entry, part, lambda index: rpc.pairs(sides, params["calls"], index))
+        return True
 
     def _netty(self, row, params, entry, part):
         with netty.both(self.root, os.path.join(self.work, "netty")) as sides:
