@@ -72,22 +72,6 @@ class DoctorTest {
     }
 
     @Test
-    void rpcIsCheckedWithItsKeyWhereAProtocolIsSwitched() throws IOException {
-        String text = report(key(DIGITS, "rw-------"));
-        assertTrue(text.contains("warn  rpc.engine.* names VerbenaRpcEngine for no protocol: "), text);
-        String engine = "rpc.engine.org.apache.hadoop.hdfs.protocolPB.ClientNamenodeProtocolPB="
-            + "org.verbena.hadoop.rpc.VerbenaRpcEngine";
-        text = report(key(DIGITS, "rw-------"), engine);
-        assertFalse(good, text);
-        assertTrue(text.contains("ok    rpc.engine.* names VerbenaRpcEngine for 1 of "), text);
-        assertTrue(text.contains("BAD   cluster key: no cluster key: set verbena.rpc.key.file"), text);
-        text = report(key(DIGITS, "rw-------"), engine, "verbena.rpc.key.file=" + folder.resolve("key"));
-        assertTrue(good, text);
-        text = report(key(DIGITS, "rw-------"), "verbena.rpc.first.cals=1");
-        assertTrue(text.contains("did you mean verbena.rpc.first.calls?"), text);
-    }
-
-    @Test
     void wrongSettingsAreNamedWithTheRightOnes() throws IOException {
         String text = report(key(DIGITS, "rw-------"), "verbena.hdfs.enabeld=true", "verbena.shuffle.memroy=1g");
         assertFalse(good, text);
@@ -124,12 +108,12 @@ class DoctorTest {
     @Test
     void movesBetweenTiersAreSaidAndWrongMarksAreNamed() throws IOException {
         String text = report(key(DIGITS, "rw-------"), "verbena.hdfs.mode=hhh");
-        assertTrue(text.contains("ok    memory tier: blocks leave it above 90 % of its size, down to 80 %; a block comes in after 3 "
-            + "reads; copies on SSDs and disks: of blocks that leave (verbena.hdfs.memory.persist)"), text);
+        assertTrue(text.contains("ok    memory tier: blocks leave it above 90 % of its size, down to 80 %; a block comes in after "
+            + "3 reads; copies on SSDs and disks: of blocks that leave (verbena.hdfs.memory.persist)"), text);
         text = report(key(DIGITS, "rw-------"), "verbena.hdfs.mode=hhh", "verbena.hdfs.memory.high=100",
             "verbena.hdfs.memory.promote=0", "verbena.hdfs.memory.persist=sync");
-        assertTrue(text.contains("ok    memory tier: no block leaves it; no block comes in; copies on SSDs and disks: before a file "
-            + "is closed (verbena.hdfs.memory.persist)"), text);
+        assertTrue(text.contains("ok    memory tier: no block leaves it; no block comes in; copies on SSDs and disks: before a "
+            + "file is closed (verbena.hdfs.memory.persist)"), text);
         text = report(key(DIGITS, "rw-------"), "verbena.hdfs.mode=hhh", "verbena.hdfs.memory.low=95");
         assertTrue(text.contains("BAD   memory tier: verbena.hdfs.memory.low=95 is not possible; give at most "
             + "verbena.hdfs.memory.high, which is 90"), text);

@@ -44,8 +44,8 @@ final class MemoryAlone {
         if (alone == 0) {
             report.add(Level.OK, "memory tier: no block" + looked + " lies in memory alone");
         } else if (persist != Persist.OFF) {
-            report.add(Level.OK, "memory tier: " + alone + looked + " have all replicas of a block in memory, and copies on SSDs or "
-                + "disks (" + PluginSetting.HDFS_MEMORY_PERSIST + ")");
+            report.add(Level.OK, "memory tier: " + alone + looked + " have all replicas of a block in memory, and copies on SSDs "
+                + "or disks (" + PluginSetting.HDFS_MEMORY_PERSIST + ")");
         } else if (mode == Mode.HHH_M) {
             report.add(Level.OK, "memory tier: " + alone + looked + " have blocks in memory alone, as mode hhh-m keeps them: a "
                 + "power cut of all their hosts loses these blocks, and so does the mode off");
