@@ -31,16 +31,15 @@ static rc_t end_of_items(memcached_st *ptr, memcached_result_st *result)
     return rc;
 }
 
-static rc_t fill(const memcached_st *ptr, const found_t *found, memcached_result_st *result)
+static rc_t fill(const handle_t *handle, const found_t *found, memcached_result_st *result)
 {
-    const handle_t *handle = ptr->error_messages;
     const char *bytes = handle->arena.bytes + found->at;
     memcached_result_reset(result);
     memcpy(result->item_key, bytes, found->key_length);
     result->item_key[found->key_length] = '\0';
     result->key_length = found->key_length;
     result->item_flags = found->flags;
-    result->item_cas = ptr->flags.support_cas || ptr->flags.binary_protocol ? found->cas : 0;
+    result->item_cas = found->cas;
     result->count++;
     return string_assign(&result->value, bytes + found->key_length, found->length);
 }
@@ -61,7 +60,7 @@ memcached_result_st *memcached_fetch_result(memcached_st *ptr, memcached_result_
         *rc = end_of_items(ptr, result);
         return NULL;
     }
-    *rc = fill(ptr, found, result);
+    *rc = fill(ptr->error_messages, found, result);
     return result;
 }
 

@@ -29,6 +29,8 @@ static void keep(many_t *many, size_t i, const void *value, const vmc_value_t *w
     arena_t *arena = &many->ptr->error_messages->arena;
     const vmc_key_t *key = &many->keys[i];
     size_t length = key->length - many->prefix;
+    bool has_cas = many->ptr->flags.support_cas ||
+                   many->ptr->flags.binary_protocol; /* now: php resets it before it fetches */
     char *at = arena_reserve(arena, length + what->length);
     if (at == NULL) {
         many->no_memory = true;
@@ -40,7 +42,7 @@ static void keep(many_t *many, size_t i, const void *value, const vmc_value_t *w
     many->ptr->error_messages->found[i] = (found_t){.present = true,
                                                     .key_length = (uint8_t)length,
                                                     .flags = what->flags,
-                                                    .cas = what->cas,
+                                                    .cas = has_cas ? what->cas : 0,
                                                     .at = arena->used,
                                                     .length = what->length};
     arena->used += length + what->length;
