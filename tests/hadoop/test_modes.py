@@ -76,6 +76,14 @@ class SharedPathFaultsTest(ModeCase):
         self.dfs("-rm", "-skipTrash", "/data/file")
         self.wait_for("the files of the blocks are deleted", lambda: not self.blocks_on_path())
 
+    def test_blocks_whose_file_is_deleted_while_nobody_serves_them_are_deleted_by_the_adopter(self):
+        self.put(self.file("source", 3), "/data/file", 1)
+        for dead in self.holders("/data/file", "ARCHIVE"):
+            self.kill(dead)
+        self.dfs("-rm", "-skipTrash", "/data/file")
+        self.start(*(name for name in self.names() if name not in self.cluster.running()))
+        self.wait_for("the files of the blocks are deleted", lambda: not self.blocks_on_path())
+
     def test_a_data_node_that_sleeps_longer_than_its_lease_gives_up_its_volume_and_never_has_it_beside_another(self):
         source = self.file("source", 2)
         self.put(source, "/data/file", 1)

@@ -30,6 +30,11 @@ public final class SharedTier {
     static final Logger LOG = LoggerFactory.getLogger(SharedTier.class);
     /** The shortest time between two beats is this part of the lease. */
     static final int BEATS = 6;
+    /**
+     * Reports after an adoption, in as many rounds. The NameNode keeps silent about blocks of deleted files in the first report of a
+     * storage, and Hadoop sends the next one hours later; one of these may join one that has not been sent yet.
+     */
+    private static final int REPORTS = 3;
 
     private final SharedConf settings;
     private final LongSupplier clock;
@@ -49,6 +54,7 @@ public final class SharedTier {
     private boolean saidRefusal;
     private boolean saidWait;
     private long retryAt;
+    private int reports;
 
     /** For a DataNode's settings. */
     public SharedTier(SharedConf settings) {
@@ -138,6 +144,9 @@ public final class SharedTier {
         try {
             List<VolumeFolder> all = VolumeFolder.all(cluster);
             volumes = Math.max(1, all.size());
+            if (reports > 0 && user.report()) {
+                reports--;
+            }
             all.removeIf(volume -> held.stream().anyMatch(mine -> mine.name().equals(volume.name())));
             boolean waits = takeOwn(all);
             if (held.isEmpty() && !waits) {
@@ -227,6 +236,7 @@ public final class SharedTier {
         if (volume.claim(me, last)) {
             owners.forget(volume.name());
             serve(volume, what);
+            reports = REPORTS;
         }
     }
 

@@ -15,6 +15,13 @@ public interface VolumeUser {
     void serve(Path data) throws IOException;
 
     /**
+     * Tells the NameNode all replicas once more.
+     *
+     * @return false when the NameNode does not know this DataNode yet
+     */
+    boolean report();
+
+    /**
      * Serves it no longer: another process owns it.
      *
      * @param data as it was given to {@link #serve}

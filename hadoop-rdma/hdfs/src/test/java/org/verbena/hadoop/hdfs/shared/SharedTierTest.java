@@ -34,6 +34,7 @@ class SharedTierTest {
         final SharedTier tier = new SharedTier(new SharedConf(place.toString(), 0, LEASE, 1), () -> now);
         final List<Path> served = new ArrayList<>();
         boolean able = true;
+        int reports;
 
         Node(String name) throws IOException {
             Path locks = Files.createDirectories(place.resolve("locks"));
@@ -51,6 +52,12 @@ class SharedTierTest {
                 throw new IOException("it cannot be read");
             }
             served.add(data);
+        }
+
+        @Override
+        public boolean report() {
+            reports++;
+            return true;
         }
 
         @Override
@@ -109,6 +116,7 @@ class SharedTierTest {
         heartbeats.put("dead", "1"); // the last one
         pass(2 * LEASE, one, other);
         assertEquals(3, one.served.size() + other.served.size());
+        assertTrue(one.reports + other.reports > 1, "the NameNode ignores blocks of deleted files in the first report");
         assertFalse(Files.exists(dead.served.get(0)));
         dead.tier.beat();
         assertEquals(0, dead.served.size());

@@ -89,7 +89,18 @@ final class SharedVolumes implements VolumeUser, AutoCloseable {
                 shared.takeTwice().forEach(twice -> settle(twice.pool(), twice.replica()));
             }
         }
-        node.triggerBlockReport(new BlockReportOptions.Factory().setIncremental(false).build());
+        report();
+    }
+
+    @Override
+    public boolean report() {
+        try {
+            node.triggerBlockReport(new BlockReportOptions.Factory().setIncremental(false).build());
+            return node.isDatanodeFullyStarted();
+        } catch (IOException e) {
+            LOG.debug("the NameNode gets the report later: {}", e.toString());
+            return false;
+        }
     }
 
     /** Of the block pools that the DataNode's replicas are set up for. */
