@@ -144,6 +144,8 @@ class DoctorTest {
         try (Stream<Path> left = Files.list(folder)) {
             assertEquals(0, left.count());
         }
+        text = report("fs.defaultFS=lustre:///", root, "yarn.nodemanager.local-dirs=" + folder + "/${env.VERBENA_UNSET}");
+        assertTrue(text.contains("/${env.VERBENA_UNSET}: the variable is not set, so that all NodeManagers would share"), text);
         text = report("fs.defaultFS=lustre:///", root + "/missing", "verbena.lustre.stripe.count=2");
         assertFalse(good, text);
         assertTrue(text.contains("BAD   fs.lustre.impl is not set: clients do not know lustre:; set it in core-site.xml"), text);

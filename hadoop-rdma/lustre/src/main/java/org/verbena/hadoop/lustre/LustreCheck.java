@@ -146,6 +146,10 @@ public final class LustreCheck {
         List<String> folders = List.of(conf.getTrimmedStrings(LOCAL_FOLDERS));
         int shared = 0;
         for (String folder : folders) {
+            if (folder.contains("${")) {
+                report.add(Level.BAD, LOCAL_FOLDERS + " is " + folder + ": the variable is not set, so that all NodeManagers would "
+                    + "share this folder and delete each other's files; export it in yarn-env.sh");
+            }
             Path path = Path.of(new org.apache.hadoop.fs.Path(folder).toUri().getPath());
             shared += Files.isDirectory(path) && path.toRealPath().startsWith(root) ? 1 : 0;
         }

@@ -18,7 +18,7 @@ record NodeSite(InetSocketAddress resourceManager, List<String> folders, SharedF
     private static final String RESOURCES = "yarn.resourcemanager.resource-tracker.address";
     private static final String RESOURCES_DEFAULT = "0.0.0.0:8031";
     private static final int RESOURCES_PORT = 8031;
-    private static final String FOLDERS = "yarn.nodemanager.local-dirs";
+    static final String FOLDERS = "yarn.nodemanager.local-dirs";
 
     static NodeSite of(Configuration conf) {
         List<String> folders = Arrays.stream(conf.getTrimmedStrings(FOLDERS)).map(folder -> new Path(folder).toUri().getPath())

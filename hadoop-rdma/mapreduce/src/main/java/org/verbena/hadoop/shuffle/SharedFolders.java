@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.net.NetUtils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.hadoop.lustre.LustreConf;
@@ -25,6 +26,8 @@ import org.verbena.hadoop.lustre.LustreConf;
 final class SharedFolders {
     /** The file with the mark. */
     static final String FILE = "verbena-shared";
+    /** The file with the name of the host that uses the folder. */
+    private static final String OWNER = "verbena-host";
     private static final Logger LOG = LoggerFactory.getLogger(SharedFolders.class);
     private static final int TRIES = 10;
 
@@ -55,6 +58,19 @@ final class SharedFolders {
         }
         announced.add(new Wire.Folder(mark(folder), name));
         folders.add(folder);
+        String other = takeOver(folder, NetUtils.getLocalHostname());
+        if (other != null) {
+            LOG.warn("Verbena: {} was used by the NodeManager of {} before: if that one still runs, stop one of them, because each "
+                + "deletes the other one's files; {} names a folder for each host", folder, other, NodeSite.FOLDERS);
+        }
+    }
+
+    /** Which other host used a local folder before this one; null when none did. */
+    static String takeOver(Path folder, String host) throws IOException {
+        Path record = folder.resolve(OWNER);
+        String before = Files.exists(record) ? Files.readString(record).strip() : host;
+        Files.writeString(record, host);
+        return before.equals(host) ? null : before;
     }
 
     /** The folder's mark, which is made if there is none: whole at once, under a name that only one can take. */

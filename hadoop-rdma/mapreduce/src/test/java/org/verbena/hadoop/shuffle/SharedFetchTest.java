@@ -215,6 +215,15 @@ class SharedFetchTest {
     }
 
     @Test
+    void a_folder_that_another_host_has_used_is_noticed() throws IOException {
+        Path folder = Files.createDirectories(root.resolve("nodes/two"));
+        assertNull(SharedFolders.takeOver(folder, "one"));
+        assertNull(SharedFolders.takeOver(folder, "one"), "a restart");
+        assertEquals("one", SharedFolders.takeOver(folder, "two"));
+        assertEquals("two", SharedFolders.takeOver(folder, "one"));
+    }
+
+    @Test
     void folders_outside_of_the_root_are_not_announced_and_a_mark_stays() throws IOException {
         Path local = Files.createDirectories(place.resolve("local"));
         List<String> both = List.of(local.toString(), root.resolve(FOLDER).toString());
