@@ -63,7 +63,7 @@ ssize_t write(int fd, const void *bytes, size_t length)
 {
     static ssize_t (*real)(int, const void *, size_t);
     if (real == NULL)
-        real = (ssize_t(*)(int, const void *, size_t))dlsym(RTLD_NEXT, "write");
+        real = (ssize_t (*)(int, const void *, size_t))dlsym(RTLD_NEXT, "write");
     struct stat now;
     if (is_named(fd, "late-write") && fstat(fd, &now) == 0 && now.st_size > 0)
         return fail(ENOSPC);

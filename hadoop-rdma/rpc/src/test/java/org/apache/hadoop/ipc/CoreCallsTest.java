@@ -133,7 +133,8 @@ class CoreCallsTest {
             assertTrue(held.get().contains("IOException") || held.get().contains("EOFException"), held.get());
             thread.shutdown();
             // A connection by TCP of the first calls may stand: its end is the next call's failure, as always.
-            Groups.until("nobody listens there", () -> outcome(() -> client.getGroupsForUser("echo b")).contains("ConnectException"));
+            Groups.until("nobody listens there",
+                () -> outcome(() -> client.getGroupsForUser("echo b")).contains("ConnectException"));
         }
     }
 

@@ -31,8 +31,8 @@ public final class SharedTier {
     /** The shortest time between two beats is this part of the lease. */
     static final int BEATS = 6;
     /**
-     * Reports after an adoption, in as many rounds. The NameNode keeps silent about blocks of deleted files in the first report of a
-     * storage, and Hadoop sends the next one hours later; one of these may join one that has not been sent yet.
+     * Reports after an adoption, in as many rounds. The NameNode keeps silent about blocks of deleted files in the first report of
+     * a storage, and Hadoop sends the next one hours later; one of these may join one that has not been sent yet.
      */
     private static final int REPORTS = 3;
 
