@@ -69,7 +69,7 @@ static bool append(disk_t *disk, const disk_item_t *item, bool again, place_t *p
 static bool has_work(const disk_t *disk)
 {
     size_t enough = disk->capacity / 4 < PIECE_BYTES ? disk->capacity / 4 : PIECE_BYTES;
-    return disk->head - disk->tail >= enough || page_is_needed(disk);
+    return disk->head - disk->written >= enough || page_is_needed(disk);
 }
 
 bool disk_append(disk_t *disk, const disk_item_t *item, bool again, place_t *place_p)
@@ -119,7 +119,20 @@ typedef struct piece {
     off_t at;
 } piece_t;
 
-/* The page in which `tail` is; pages that are wholly written are left. NULL: nothing waits. */
+/* The ring needs records no more that are wholly written (D1). */
+static void leave_records(disk_t *disk)
+{
+    char header[sizeof(record_t)];
+    while (disk->tail + sizeof(header) <= disk->written) {
+        buffer_copy(disk, disk->tail, header, sizeof(header));
+        size_t bytes = record_claims(header);
+        if (disk->tail + bytes > disk->written)
+            break;
+        disk->tail += bytes;
+    }
+}
+
+/* The page in which `written` is; pages that are wholly written are left. NULL: nothing waits. */
 static page_t *page_to_write(disk_t *disk)
 {
     while (!list_empty(&disk->stream)) {
@@ -139,13 +152,13 @@ static bool next_piece(disk_t *disk, bool all, piece_t *piece)
     page_t *page = page_to_write(disk);
     if (page == NULL || (!all && !has_work(disk) && page->kind == PAGE_OPEN))
         return false;
-    size_t at = (size_t)(disk->tail % disk->capacity);
-    uint64_t left = page->stream + page->used - disk->tail;
+    size_t at = (size_t)(disk->written % disk->capacity);
+    uint64_t left = page->stream + page->used - disk->written;
     size_t most = disk->capacity - at < PIECE_BYTES ? disk->capacity - at : PIECE_BYTES;
     off_t start;
     *piece = (piece_t){.bytes = disk->buffer + at, .length = left < most ? (size_t)left : most};
     piece->file = page_file(disk, page_number(disk, page), &start);
-    piece->at = start + (off_t)(disk->tail - page->stream);
+    piece->at = start + (off_t)(disk->written - page->stream);
     return piece->length > 0;
 }
 
@@ -172,12 +185,13 @@ bool disk_write(disk_t *disk, bool all)
     pthread_mutex_unlock(&disk->lock);
     if (!has)
         return false;
-    if (!write_whole(&piece)) { /* without the lock: only this thread moves `tail` */
+    if (!write_whole(&piece)) { /* without the lock: only this thread moves `written` and `tail` */
         disk_fail(disk, "writing", piece.file->path, strerror(errno));
         return false;
     }
     pthread_mutex_lock(&disk->lock);
-    disk->tail += piece.length;
+    disk->written += piece.length;
+    leave_records(disk);
     disk->stats.bytes_written += piece.length;
     (void)page_to_write(disk);
     pthread_mutex_unlock(&disk->lock);

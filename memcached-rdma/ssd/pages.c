@@ -134,7 +134,7 @@ void disk_stats(disk_t *disk, disk_stats_t *stats)
 {
     pthread_mutex_lock(&disk->lock);
     *stats = disk->stats;
-    stats->waiting = disk->head - disk->tail;
+    stats->waiting = disk->head - disk->written;
     stats->pages_free = disk->free_count;
     stats->pages_used = disk->page_count - disk->free_count;
     for (uint32_t i = 0; i < disk->page_count; i++) {

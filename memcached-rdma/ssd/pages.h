@@ -41,7 +41,9 @@ struct disk {
     page_t *open;                   /* where records are appended; NULL: none */
     char *buffer;
     size_t capacity;
-    uint64_t head, tail; /* positions in the stream: all before tail is in the files */
+    /* Positions in the stream: what is put next, what is written next, and the start of the first record of which a part is not
+     * written. The ring has all from there on. */
+    uint64_t head, written, tail;
     disk_stats_t stats;
     unsigned read_failures;
     _Atomic bool failed;

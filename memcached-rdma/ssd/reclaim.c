@@ -68,22 +68,21 @@ static void rescue(emptying_t *emptying, const disk_item_t *item, const place_t 
     pthread_mutex_unlock(&disk->lock);
 }
 
-/* The record at `at` of the window, at `offset` of the page. False: it is damaged. */
-static bool empty_record(emptying_t *emptying, size_t at, size_t length, uint32_t offset)
+/* The record at `at` of the window, at `offset` of the page. One that is damaged is left out: nobody can read it, either. */
+static void empty_record(emptying_t *emptying, size_t at, size_t length, uint32_t offset)
 {
     disk_t *disk = emptying->disk;
     const disk_owner_t *owner = emptying->owner;
     place_t place = {.page = emptying->number, .version = emptying->page->version, .offset = offset};
     disk_item_t item;
     if (!record_discover(emptying->window + at, length, disk->instance, &place, &item))
-        return false;
+        return;
     bool keep = disk->reserve > 0 && emptying->rescued + length <= disk->page_bytes / RESCUED_PART;
     disk_answer_t answer = owner->wants(owner->arg, &item, &place, keep);
     if (answer == DISK_WANTED)
         rescue(emptying, &item, &place);
     else
         count_dropped(disk, answer, length);
-    return true;
 }
 
 static bool widen(emptying_t *emptying, size_t bytes)
@@ -96,7 +95,7 @@ static bool widen(emptying_t *emptying, size_t bytes)
     return true;
 }
 
-/* Records of the window's first `have` bytes, at `offset` of the page. Returns the bytes of whole ones; SIZE_MAX: a damaged one.
+/* Records of the window's first `have` bytes, at `offset` of the page. Returns the bytes of whole ones; SIZE_MAX: a damaged length.
  * need_p: bytes that the next record takes. */
 static size_t empty_window(emptying_t *emptying, size_t have, uint32_t offset, size_t *need_p)
 {
@@ -110,8 +109,7 @@ static size_t empty_window(emptying_t *emptying, size_t have, uint32_t offset, s
             *need_p = bytes > WINDOW_BYTES ? bytes : WINDOW_BYTES;
             break;
         }
-        if (!empty_record(emptying, at, bytes, offset + (uint32_t)at))
-            return SIZE_MAX;
+        empty_record(emptying, at, bytes, offset + (uint32_t)at);
         at += bytes;
     }
     return at;

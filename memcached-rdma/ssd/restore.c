@@ -41,7 +41,8 @@ void disk_restore(disk_t *disk, uint64_t instance, const disk_page_state_t *stat
 {
     pthread_mutex_lock(&disk->lock);
     disk->instance = instance;
-    disk->head = disk->tail = disk->page_bytes; /* all of these pages, which begin at 0 of the stream, is written */
+    disk->head = disk->written = disk->tail =
+        disk->page_bytes; /* all of these pages, which begin at 0 of the stream, is written */
     for (uint32_t i = 0; i < disk->page_count; i++) {
         page_t *page = &disk->pages[i];
         if (states[i].version == 0 || states[i].used == 0 || states[i].used > disk->page_bytes)

@@ -160,6 +160,20 @@ TEST_F(DiskTest, the_largest_item_finds_a_place_in_the_buffer)
     }
 }
 
+TEST_F(DiskTest, a_record_that_is_written_in_part_is_whole_in_the_buffer)
+{
+    open(4, 4 * MIB, 3 * MIB);
+    std::string large(3 * MIB - 100, 'x'); /* more than one write */
+    ASSERT_TRUE(put("large", large));
+    ASSERT_TRUE(disk_write(disk, true));
+    unsigned taken = 0; /* what is put now fills the buffer up to its end, and from its start on */
+    while (put(std::to_string(taken), std::string(10000, 'y')))
+        taken++;
+    EXPECT_EQ(value("large"), large);
+    work();
+    EXPECT_EQ(value("large"), large);
+}
+
 TEST_F(DiskTest, wrong_files_are_refused_with_a_cure)
 {
     EXPECT_NE(open_as({file(path(), MIB - 1)}).find("smaller than a page"), std::string::npos);
