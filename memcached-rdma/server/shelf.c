@@ -12,8 +12,11 @@
 
 #define TICK_MS 1000
 #define BUFFERS 4u                   /* of ext_wbuf_size */
-#define ROOM_BYTES ((size_t)4 << 20) /* of the buffer, that is free before items are chosen to go there */
+#define ROOM_BYTES ((size_t)2 << 20) /* of the buffer, that is free before items are chosen to go there */
 #define STEP_ITEMS 1000u             /* of a walk */
+#define LOOKS_PER_AGE 4u             /* walks in ext_item_age, */
+#define LOOK_RARELY_S 60u            /* or one in so many seconds */
+#define LOOKS_FOR_LOST 2u            /* walks after a failure: the second for what was put meanwhile */
 
 /* ----------------------------------------------------------------------------------- the store's shelf */
 
@@ -93,24 +96,42 @@ static void work(server_t *server)
                (disk_has_room(disk, ROOM_BYTES) && store_make_room(server->store));
 }
 
-/* Items that nobody has read for ext_item_age, and what of the disk is lost. */
-static void look_around(server_t *server)
+/* Items that nobody has read for ext_item_age. */
+static void look_for_idle(server_t *server, uint32_t age)
 {
     uint64_t at = 0;
-    bool failed = disk_failed(server->disk);
-    uint32_t age = server->settings.ext_item_age;
-    if (!failed && age == 0)
-        return;
-    while (!ends(server) && !(failed ? store_lose_all(server->store, &at, STEP_ITEMS)
-                                     : store_shelve_idle(server->store, &at, STEP_ITEMS, age)))
+    while (!ends(server) && !store_shelve_idle(server->store, &at, STEP_ITEMS, age))
         work(server);
+}
+
+static void look_for_lost(server_t *server)
+{
+    uint64_t at = 0;
+    while (!ends(server) && !store_lose_all(server->store, &at, STEP_ITEMS))
+        ;
+}
+
+/* Once a second. next_p: when idle items are looked for. looks_p: walks after a failure. */
+static void look_around(server_t *server, uint32_t *next_p, unsigned *looks_p)
+{
+    uint32_t age = server->settings.ext_item_age, now = store_now(server->store);
+    if (disk_failed(server->disk)) {
+        if (*looks_p < LOOKS_FOR_LOST)
+            look_for_lost(server);
+        *looks_p += *looks_p < LOOKS_FOR_LOST;
+    } else if (age > 0 && now >= *next_p) {
+        uint32_t wait = age / LOOKS_PER_AGE;
+        look_for_idle(server, age);
+        *next_p = now + (wait == 0 ? 1 : wait > LOOK_RARELY_S ? LOOK_RARELY_S : wait);
+    }
 }
 
 static void *main_of(void *arg)
 {
     server_t *server = arg;
     struct pollfd event = {.fd = server->disk_wake, .events = POLLIN};
-    uint32_t looked = 0;
+    uint32_t looked = 0, next = 0;
+    unsigned looks = 0;
     eventfd_t value;
     while (!ends(server)) {
         (void)poll(&event, 1, TICK_MS);
@@ -118,7 +139,7 @@ static void *main_of(void *arg)
         (void)atomic_exchange_explicit(&server->disk_woken, false, memory_order_acq_rel); /* pairs with wake */
         work(server);
         if (looked != store_now(server->store))
-            look_around(server);
+            look_around(server, &next, &looks);
         looked = store_now(server->store);
     }
     return NULL;

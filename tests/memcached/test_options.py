@@ -26,7 +26,8 @@ WRONG = {"p": ("65536", "give a number from 0 to 65535"), "a": ("8", "give an ac
          "D": ("", "give the sign behind the prefix"), "l": (",".join(["127.0.0.1"] * 33), "too many addresses")}
 NO_VALUE_IS_WRONG = {"f"} # memcached takes anything as well
 WRONG_WORDS = {"idle_timeout": "x", "read_buf_mem_limit": "-1", "verbena_auth": "some", "verbena_core": "tl.enabel=shm",
-               "verbena_onesided": "maybe", "verbena_lease": "99", "verbena_pinned": "81", "ssl_keyformat": "3",
+               "verbena_onesided": "maybe", "verbena_lease": "99", "verbena_pinned": "81", "ext_path": "/tmp/items:5K",
+               "ext_page_size": "0", "ext_wbuf_size": "1025", "ext_item_size": "-1", "ext_item_age": "never", "ssl_keyformat": "3",
                "ssl_verify_mode": "4", "ssl_wbuf_size": "0", "ssl_min_version": "tlsv1.4"}
 ANY_VALUE = {"verbena_key", "ssl_chain_cert", "ssl_key", "ssl_ca_cert", "ssl_ciphers"} # it is looked at later
 
