@@ -72,6 +72,22 @@ class DoctorTest {
     }
 
     @Test
+    void rpcIsCheckedWithItsKeyWhereAProtocolIsSwitched() throws IOException {
+        String text = report(key(DIGITS, "rw-------"));
+        assertTrue(text.contains("warn  rpc.engine.* names VerbenaRpcEngine for no protocol: "), text);
+        String engine = "rpc.engine.org.apache.hadoop.hdfs.protocolPB.ClientNamenodeProtocolPB="
+            + "org.verbena.hadoop.rpc.VerbenaRpcEngine";
+        text = report(key(DIGITS, "rw-------"), engine);
+        assertFalse(good, text);
+        assertTrue(text.contains("ok    rpc.engine.* names VerbenaRpcEngine for 1 of "), text);
+        assertTrue(text.contains("BAD   cluster key: no cluster key: set verbena.rpc.key.file"), text);
+        text = report(key(DIGITS, "rw-------"), engine, "verbena.rpc.key.file=" + folder.resolve("key"));
+        assertTrue(good, text);
+        text = report(key(DIGITS, "rw-------"), "verbena.rpc.first.cals=1");
+        assertTrue(text.contains("did you mean verbena.rpc.first.calls?"), text);
+    }
+
+    @Test
     void wrongSettingsAreNamedWithTheRightOnes() throws IOException {
         String text = report(key(DIGITS, "rw-------"), "verbena.hdfs.enabeld=true", "verbena.shuffle.memroy=1g");
         assertFalse(good, text);
@@ -144,8 +160,6 @@ class DoctorTest {
         try (Stream<Path> left = Files.list(folder)) {
             assertEquals(0, left.count());
         }
-        text = report("fs.defaultFS=lustre:///", root, "yarn.nodemanager.local-dirs=" + folder + "/${env.VERBENA_UNSET}");
-        assertTrue(text.contains("/${env.VERBENA_UNSET}: the variable is not set, so that all NodeManagers would share"), text);
         text = report("fs.defaultFS=lustre:///", root + "/missing", "verbena.lustre.stripe.count=2");
         assertFalse(good, text);
         assertTrue(text.contains("BAD   fs.lustre.impl is not set: clients do not know lustre:; set it in core-site.xml"), text);
