@@ -39,14 +39,15 @@ LOCATION = re.compile(r"DatanodeInfoWithStorage\[127\.0\.0\.1:(\d+),[^,]+,(\w+)\
 class Tiered(Cluster):
     """Gives every DataNode a folder of each storage type: the SSD's in a tmpfs, the only place of known size."""
 
-    def __init__(self, work, shm, size, **more):
+    def __init__(self, work, shm, size, moves=None, **more):
         reserved = os.statvfs(shm).f_blocks * os.statvfs(shm).f_frsize - ON_SSD * BLOCK - 32 * PAGE
         settings = conf.merged(conf.tiers(size, shm / "memory"), {
             "core-site": {"dfs.blocksize": MIB},
             "hdfs-site": {"dfs.blocksize": MIB, "dfs.datanode.du.reserved.ssd": reserved,
                           "dfs.datanode.round-robin-volume-choosing-policy.additional-available-space": 0,
                           "dfs.namenode.redundancy.considerLoad": "false",
-                          "dfs.namenode.redundancy.interval.seconds": "1s", "dfs.namenode.heartbeat.recheck-interval": 1000}})
+                          "dfs.namenode.redundancy.interval.seconds": "1s", "dfs.namenode.heartbeat.recheck-interval": 1000,
+                          **(moves or {"verbena.hdfs.memory.high": 100, "verbena.hdfs.memory.promote": 0})}})
         self.shm = shm
         super().__init__(work, plugin=os.environ["VERBENA_HADOOP_JAR"], by_core=True, quick=True, tied=True, properties=settings,
                          **more)
@@ -64,6 +65,7 @@ class TiersCase(unittest.TestCase):
     """One cluster for the tests of a class, and what they ask it. The NameNode counts a replica that a slower tier took over as
     planned for the faster one for up to 20 minutes."""
 
+    moves = None  # settings of moves between tiers; None: no block moves
     @classmethod
     def setUpClass(cls):
         folder, shm = tempfile.TemporaryDirectory(), tempfile.TemporaryDirectory(prefix="verbena-tiers-", dir=SHM)
@@ -71,7 +73,7 @@ class TiersCase(unittest.TestCase):
         cls.addClassCleanup(shm.cleanup)
         cls.folder, cls.shm = pathlib.Path(folder.name), pathlib.Path(shm.name)
         cls.limit = OWN + IN_MEMORY * BLOCK
-        cls.cluster = Tiered(cls.folder / "hadoop", cls.shm, cls.limit)
+        cls.cluster = Tiered(cls.folder / "hadoop", cls.shm, cls.limit, cls.moves)
         cls.cluster.start()
         cls.addClassCleanup(cls.cluster.stop)
         cls.client = Resident(cls.cluster)
@@ -122,9 +124,9 @@ class TiersCase(unittest.TestCase):
         return re.search(r"datanodeUuid=(\S+)", disk.read_text())[0] if disk.exists() else "no VERSION yet"
 
     def stored(self):
-        """{(DataNode, storage type): blocks} as the files lie."""
+        """{(DataNode, storage type): blocks} as the files lie, without copies of blocks in memory."""
         return collections.Counter({(name, kind): sum(1 for folder in folders for path in folder.rglob("blk_*")
-                                                      if path.suffix != ".meta")
+                                                      if path.suffix != ".meta" and "lazypersist" not in path.parts)
                                     for name in NODES for kind, folders in self.roots(name).items()})
 
     def told(self):
