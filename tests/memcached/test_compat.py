@@ -48,15 +48,19 @@ def preloaded():
     return ":".join([str(library)] + [read("gcc", f"-print-file-name={name}").strip() for name in names])
 
 
-def run(command, ours, status=0):
-    """A program with one of the libraries: its output, after which it has to have ended with this status."""
+def environment(command, ours):
     env = dict(os.environ)
     if ours:
         env["LD_LIBRARY_PATH"] = str(OURS)
         env["LD_PRELOAD"] = preloaded()
         leaks = _BUILT.name in command[0] # others may leave memory of theirs
         env["ASAN_OPTIONS"] = f"verify_asan_link_order=0:detect_leaks={int(leaks)}:{os.environ.get('ASAN_OPTIONS', '')}"
-    result = subprocess.run(command, env=env, capture_output=True, text=True, timeout=LIMIT, check=False)
+    return env
+
+
+def run(command, ours, status=0):
+    """A program with one of the libraries: its output, after which it has to have ended with this status."""
+    result = subprocess.run(command, env=environment(command, ours), capture_output=True, text=True, timeout=LIMIT, check=False)
     if result.returncode != status or "ERROR: " in result.stderr:
         raise AssertionError(f"{command} ended with {result.returncode}:\n{result.stdout[-2000:]}\n{result.stderr[-4000:]}")
     return result.stdout
@@ -205,6 +209,33 @@ class PylibmcTest(Servers):
         for ports in self.lists:
             output = self.session("pylibmc_together", *(f"127.0.0.1:{port}" for port in ports))
             self.assertIn("all steps passed", output)
+
+    def test_a_server_that_is_killed_and_started_again_is_lost_and_used_again(self):
+        for stock in (False, True):
+            with self.subTest(stock=stock), tempfile.TemporaryDirectory() as folder:
+                self.check_restart(f"{folder}/memcached.sock", stock)
+
+    def check_restart(self, path, stock):
+        command = [PYTHON, str(HERE / "clients/pylibmc_restart.py"), path]
+        server = shared.Server(unix=path, stock=stock)
+        client = subprocess.Popen(command, env=environment(command, ours=True), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  text=True, preexec_fn=shared.end_with_the_test)
+        with client:
+            try:
+                self.assertEqual(client.stdout.readline(), "stored\n")
+                server.process.kill()
+                server.process.wait()
+                client.stdin.write("killed\n")
+                client.stdin.flush()
+                self.assertEqual(client.stdout.readline(), "lost\n")
+                server.stop()
+                server = shared.Server(unix=path, stock=stock)
+                client.stdin.write("started\nend\n")
+                client.stdin.flush()
+                self.assertEqual(client.stdout.read(), "back\n")
+            finally:
+                client.kill()
+                server.stop()
 
     def test_gets_do_without_the_server(self):
         """They read its memory as soon as that is mapped, which is in the background."""
