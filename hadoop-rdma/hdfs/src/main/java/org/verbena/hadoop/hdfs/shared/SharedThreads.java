@@ -47,19 +47,25 @@ public final class SharedThreads implements AutoCloseable {
 
     private Thread thread(String name, Runnable work) {
         Thread thread = new Thread(() -> {
-            while (!closed) {
-                try {
-                    work.run();
+            try {
+                while (!closed) {
+                    runOnce(name, work);
                     TimeUnit.NANOSECONDS.sleep(tier.beatNanos());
-                } catch (InterruptedException e) {
-                    return; // closed
-                } catch (RuntimeException e) {
-                    SharedTier.LOG.warn("Verbena hhh-l: {} goes on after {}", name, e.toString(), e);
                 }
+            } catch (InterruptedException e) {
+                return; // closed
             }
         }, name);
         thread.setDaemon(true);
         return thread;
+    }
+
+    private static void runOnce(String name, Runnable work) {
+        try {
+            work.run();
+        } catch (RuntimeException e) {
+            SharedTier.LOG.warn("Verbena hhh-l: {} goes on after {}", name, e.toString(), e);
+        }
     }
 
     /** Ends both threads; volumes that are owned are left for the DataNode's next process. */

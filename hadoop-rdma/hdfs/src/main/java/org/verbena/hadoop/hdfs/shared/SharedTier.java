@@ -8,6 +8,8 @@ import java.nio.file.Path;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
@@ -39,6 +41,7 @@ public final class SharedTier {
     private final SharedConf settings;
     private final LongSupplier clock;
     private final List<VolumeFolder> held = new CopyOnWriteArrayList<>();
+    private final Queue<Path> lost = new ConcurrentLinkedQueue<>();
     private final Silence owners = new Silence();
     private final Silence heartbeats = new Silence();
     private final Trouble trouble;
@@ -122,7 +125,7 @@ public final class SharedTier {
                 } else if (held.remove(volume)) {
                     LOG.warn("Verbena hhh-l: volume {} has another owner now, because this DataNode was silent for {} ms or longer",
                         volume.name(), settings.leaseMillis());
-                    user.lost(data);
+                    lost.add(data);
                 }
             } catch (IOException e) {
                 trouble.met(e, cluster);
@@ -136,8 +139,16 @@ public final class SharedTier {
         }
     }
 
+    /** Serves lost volumes no longer. Their readers and writers have to end first: no work for the thread that beats. */
+    void drop() {
+        for (Path data = lost.poll(); data != null; data = lost.poll()) {
+            user.lost(data);
+        }
+    }
+
     /** Acquires what was this DataNode's, or a new volume, and adopts at most one of another. */
     void acquire() {
+        drop();
         if (clock.getAsLong() - retryAt < 0) {
             return;
         }

@@ -104,6 +104,7 @@ class SharedTierTest {
         pass(LEASE + LEASE / 2, second);
         assertEquals(1, second.served.size());
         running.tier.beat();
+        running.tier.drop();
         assertEquals(0, running.served.size());
     }
 
@@ -119,6 +120,7 @@ class SharedTierTest {
         assertTrue(one.reports + other.reports > 1, "the NameNode ignores blocks of deleted files in the first report");
         assertFalse(Files.exists(dead.served.get(0)));
         dead.tier.beat();
+        dead.tier.drop();
         assertEquals(0, dead.served.size());
         dead.tier.acquire();
         assertEquals(1, dead.served.size(), "a new one");
