@@ -33,8 +33,8 @@ public final class SharedTier {
     /** The shortest time between two beats is this part of the lease. */
     static final int BEATS = 6;
     /**
-     * Reports after an adoption, in as many rounds. The NameNode keeps silent about blocks of deleted files in the first report of
-     * a storage, and Hadoop sends the next one hours later; one of these may join one that has not been sent yet.
+     * Reports of a volume that was added to a running DataNode, two heartbeats apart. The NameNode believes a report that follows a
+     * heartbeat with the storage, and keeps silent about blocks of deleted files in the first one; Hadoop's next comes hours later.
      */
     private static final int REPORTS = 3;
 
@@ -58,6 +58,8 @@ public final class SharedTier {
     private boolean saidWait;
     private long retryAt;
     private int reports;
+    private long reportAt;
+    private long reportNanos;
 
     /** For a DataNode's settings. */
     public SharedTier(SharedConf settings) {
@@ -87,6 +89,7 @@ public final class SharedTier {
         user = dataNode;
         nameNode = view;
         locks = local;
+        reportNanos = TimeUnit.MILLISECONDS.toNanos(2 * heartbeatMillis);
         quietNanos = TimeUnit.MILLISECONDS.toNanos(Math.max(settings.leaseMillis() / 2, 4 * heartbeatMillis));
         try {
             me = Owner.here(node);
@@ -155,9 +158,7 @@ public final class SharedTier {
         try {
             List<VolumeFolder> all = VolumeFolder.all(cluster);
             volumes = Math.max(1, all.size());
-            if (reports > 0 && user.report()) {
-                reports--;
-            }
+            report();
             all.removeIf(volume -> held.stream().anyMatch(mine -> mine.name().equals(volume.name())));
             boolean waits = takeOwn(all);
             if (held.isEmpty() && !waits) {
@@ -167,6 +168,13 @@ public final class SharedTier {
             }
         } catch (IOException e) {
             trouble.met(e, cluster);
+        }
+    }
+
+    private void report() {
+        if (reports > 0 && clock.getAsLong() - reportAt >= 0 && user.report()) {
+            reports--;
+            reportAt = clock.getAsLong() + reportNanos;
         }
     }
 
@@ -247,7 +255,6 @@ public final class SharedTier {
         if (volume.claim(me, last)) {
             owners.forget(volume.name());
             serve(volume, what);
-            reports = REPORTS;
         }
     }
 
@@ -256,6 +263,8 @@ public final class SharedTier {
         held.add(volume);
         try {
             user.serve(volume.data());
+            reports = REPORTS;
+            reportAt = clock.getAsLong() + reportNanos;
             LOG.info("Verbena hhh-l: this DataNode owns the volume {} in {}: {}", volume.name(), cluster, what);
         } catch (IOException | RuntimeException e) {
             held.remove(volume);
