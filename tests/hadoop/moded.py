@@ -17,7 +17,7 @@ from resident import Resident
 
 LIMIT = 300  # seconds for whatever is waited for, also on a loaded machine
 MIB = 1 << 20
-LEASE = 2000  # ms; a DataNode's heartbeats are watched for four of their intervals at least
+LEASE = 5000  # ms; a DataNode's heartbeats are watched for four of their intervals at least
 SHM = pathlib.Path("/dev/shm")
 BEAN = "Hadoop:service=DataNode,name=Verbena"
 LOCATION = re.compile(r"DatanodeInfoWithStorage\[127\.0\.0\.1:(\d+),[^,]+,(\w+)\]")
@@ -99,6 +99,10 @@ class ModeCase(unittest.TestCase):
         """The tiers of each block's replicas, sorted, as fsck tells."""
         text = self.hdfs("fsck", path, "-files", "-blocks", "-locations").stdout
         return [sorted(kind for _, kind in LOCATION.findall(line)) for line in text.splitlines() if LOCATION.search(line)]
+
+    def wait_for_tiers(self, path, tiers):
+        """A writer waits for one replica of a block; the NameNode hears of the others later."""
+        self.wait_for(f"{path} lies in {tiers}", lambda: self.tiers(path) == tiers)
 
     def holders(self, path, kind):
         """The DataNodes that have replicas of a file in a tier."""
