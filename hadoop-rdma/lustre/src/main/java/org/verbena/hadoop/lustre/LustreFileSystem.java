@@ -15,8 +15,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributeView;
 import java.nio.file.attribute.FileTime;
-import java.nio.file.attribute.PosixFileAttributeView;
-import java.nio.file.attribute.UserPrincipalLookupService;
 import java.nio.file.attribute.UserPrincipalNotFoundException;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -62,6 +60,7 @@ public final class LustreFileSystem extends FileSystem {
 
     private LustreConf settings;
     private SharedRoot root;
+    private Links links;
     private Locations locations;
     private LfsTool lfs;
     private Path working;
@@ -84,6 +83,7 @@ public final class LustreFileSystem extends FileSystem {
             throw new IOException(e.getMessage(), e);
         }
         root = new SharedRoot(settings);
+        links = new Links(root.path());
         lfs = LfsTool.find(settings.lfs());
         if (!lfs.isThere() && (settings.stripeSize() > 0 || settings.stripeCount() > 0)) {
             LOG.warn("Verbena: new files get the stripes of their folders: {}", lfs.reason());
@@ -213,7 +213,7 @@ public final class LustreFileSystem extends FileSystem {
         try {
             return LustreStatus.of(root.target(path), settings.blockSize(), path);
         } catch (IOException e) {
-            return linkStatus(entry, path);
+            return links.status(entry, settings.blockSize(), path);
         }
     }
 
@@ -459,13 +459,12 @@ public final class LustreFileSystem extends FileSystem {
     @Override
     public void createSymlink(Path target, Path given, boolean createParent) throws IOException {
         Path link = absolute(given);
-        java.nio.file.Path file = root.entry(link);
-        java.nio.file.Path behind = root.target(target.isAbsolute() ? absolute(target) : new Path(link.getParent(), target));
+        Path behind = target.isAbsolute() ? absolute(target) : new Path(link.getParent(), target);
         try {
             if (createParent) {
-                Modes.makeFolders(file.getParent(), masked(FsPermission.getDirDefault()));
+                Modes.makeFolders(root.entry(link).getParent(), masked(FsPermission.getDirDefault()));
             }
-            Files.createSymbolicLink(file, file.getParent().relativize(behind));
+            links.create(root.entry(link), root.target(behind));
         } catch (NoSuchFileException e) {
             throw new FileNotFoundException("Parent directory doesn't exist: " + link.getParent());
         } catch (IOException e) {
@@ -482,21 +481,8 @@ public final class LustreFileSystem extends FileSystem {
         } catch (ParentNotDirectoryException e) {
             throw missing(path, e);
         }
-        return Files.isSymbolicLink(file) ? linkStatus(file, path) : LustreStatus.of(file, settings.blockSize(), path);
-    }
-
-    private FileStatus linkStatus(java.nio.file.Path link, Path path) throws IOException {
-        return LustreStatus.ofLink(link, settings.blockSize(), leadsTo(link), path);
-    }
-
-    /** In Hadoop's words, if it is a place below the root, else as the link says it. */
-    private Path leadsTo(java.nio.file.Path link) throws IOException {
-        java.nio.file.Path behind = link.getParent().resolve(Files.readSymbolicLink(link)).normalize();
-        if (behind.equals(root.path())) {
-            return new Path(SCHEME, null, Path.SEPARATOR);
-        }
-        return behind.startsWith(root.path())
-            ? new Path(SCHEME, null, Path.SEPARATOR + root.path().relativize(behind)) : new Path("file", null, behind.toString());
+        return Files.isSymbolicLink(file) ? links.status(file, settings.blockSize(), path)
+            : LustreStatus.of(file, settings.blockSize(), path);
     }
 
     @Override
@@ -506,7 +492,7 @@ public final class LustreFileSystem extends FileSystem {
         if (!Files.isSymbolicLink(file)) {
             throw new IOException("Path " + path + " is not a symbolic link");
         }
-        return leadsTo(file);
+        return links.target(file);
     }
 
     @Override
@@ -532,16 +518,8 @@ public final class LustreFileSystem extends FileSystem {
         if (user == null && group == null) {
             throw new IOException("user and group are both missing");
         }
-        java.nio.file.Path file = target(path);
-        PosixFileAttributeView view = Files.getFileAttributeView(file, PosixFileAttributeView.class);
-        UserPrincipalLookupService names = file.getFileSystem().getUserPrincipalLookupService();
         try {
-            if (user != null) {
-                view.setOwner(names.lookupPrincipalByName(user));
-            }
-            if (group != null) {
-                view.setGroup(names.lookupPrincipalByGroupName(group));
-            }
+            Modes.own(target(path), user, group);
         } catch (UserPrincipalNotFoundException e) {
             throw new IOException(path + ": this host knows no user or group " + e.getName(), e);
         } catch (IOException e) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Permissions of new files and folders.
+// Permissions and owners of files and folders.
 package org.verbena.hadoop.lustre;
 
 import java.io.IOException;
@@ -10,8 +10,10 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFileAttributeView;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.nio.file.attribute.UserPrincipalLookupService;
 import java.util.Set;
 import org.apache.hadoop.fs.ParentNotDirectoryException;
 import org.apache.hadoop.fs.permission.FsPermission;
@@ -34,6 +36,18 @@ final class Modes {
         int mode = Files.isDirectory(file) ? wanted.toShort() | now & SET_IDS : wanted.toShort();
         if (mode != now) {
             Files.setAttribute(file, MODE, mode);
+        }
+    }
+
+    /** user, group: null for the one that stays. */
+    static void own(Path file, String user, String group) throws IOException {
+        PosixFileAttributeView view = Files.getFileAttributeView(file, PosixFileAttributeView.class);
+        UserPrincipalLookupService names = file.getFileSystem().getUserPrincipalLookupService();
+        if (user != null) {
+            view.setOwner(names.lookupPrincipalByName(user));
+        }
+        if (group != null) {
+            view.setGroup(names.lookupPrincipalByGroupName(group));
         }
     }
 

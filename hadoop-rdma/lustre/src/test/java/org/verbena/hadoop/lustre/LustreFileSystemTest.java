@@ -150,6 +150,16 @@ class LustreFileSystemTest {
     }
 
     @Test
+    void owners_are_those_of_this_host_and_a_name_that_it_does_not_know_is_told() throws IOException {
+        write(client, "/x", "text");
+        FileStatus before = client.getFileStatus(path("/x"));
+        client.setOwner(path("/x"), before.getOwner(), before.getGroup());
+        assertEquals(before.getOwner(), client.getFileStatus(path("/x")).getOwner());
+        IOException unknown = assertThrows(IOException.class, () -> client.setOwner(path("/x"), "no-such-user", null));
+        assertTrue(unknown.getMessage().contains("this host knows no user or group no-such-user"), unknown.getMessage());
+    }
+
+    @Test
     void of_many_that_take_one_name_one_succeeds_and_no_file_is_lost() throws Exception {
         int clients = 4;
         ExecutorService pool = Executors.newFixedThreadPool(clients);
