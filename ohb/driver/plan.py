@@ -4,7 +4,7 @@ import dataclasses
 import os
 
 from driver import schema
-from sides import core, fetch, hadoop, hbase, hosts, memcached, mpi, mpi_rma, shmem, slowdisk, spark, verbs
+from sides import core, fetch, hadoop, hbase, hosts, memcached, memcached_disk, mpi, mpi_rma, shmem, slowdisk, spark, verbs
 
 PAIRS, QUICK_PAIRS = 9, 3
 STAY_UP = ("spark", "tpch", "echo")  # kinds whose two sides are started once and run blocks in turns
@@ -203,6 +203,9 @@ ROWS = (
         "ib_read_bw on the same device, in the same boot", {}, metric="spark.fetch.*"),
     Row("memcached", "memcached", "get, set of 100 bytes: sockets, one connection and 50, messages, one-sided, pylibmc; pipelines",
         "Debian's memcached with the same flags", {"scale": 1.0}, {"scale": 0.1}, metric="memcached.get.tcp.100.latency*"),
+    Row("memcached.disk", "memcached", "a cache of four times the memory, the rest on disk; keys of a Zipf distribution",
+        "Debian's memcached with extstore on the same disk", {"keys": 250000, "ops": 500000},
+        {"keys": 250000, "ops": 50000}, metric="memcached.disk.tcp.1000.misses*"),
     Row("mpi.messages", "ranks", "messages and collectives of two ranks, four ranks on two processors, start",
         "the best of Debian's Open MPI and MPICH, PyPI's mpich and impi-rt", {"limit_s": 900}, {"limit_s": 150},
         metric="latency.8.*"),
@@ -324,7 +327,7 @@ def missing(row, root):
     if row.kind == "verbs" and (reason := verbs.missing(root)):
         return reason
     if row.kind == "memcached":
-        return memcached.missing(root)
+        return memcached_disk.missing(root) if row.name == "memcached.disk" else memcached.missing(root)
     if row.kind == "ranks":
         sides = _RANKS[row.name]
         return sides.ours(root).missing() if row.against else sides.missing(root)

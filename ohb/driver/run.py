@@ -9,7 +9,7 @@ import time
 from driver import blocks, noise, plan, rivals, schema, tpch, verdicts
 from driver.procs import Failed, Killed
 from driver.session import QUICK_WARM_LIMIT, WARM_LIMIT, Sides
-from sides import core, fetch, hbase, hdfs, memcached, mr, netty, rpc, spark, verbs
+from sides import core, fetch, hbase, hdfs, memcached, memcached_disk, mr, netty, rpc, spark, verbs
 
 UNITS = {"wall_ms": "ms", "cpu_ms": "ms", "executor_cpu_ms": "ms", "task_cpu_ms": "ms",
          "disk_written_bytes": "B", "disk_read_bytes": "B", "disk_bytes": "B"}
@@ -174,6 +174,9 @@ class Runner:
         return True  # FetchProgram compares each block; ib_read_bw, the bare side, none
 
     def _memcached(self, row, params, entry, part):
+        if row.name == "memcached.disk":
+            self._perf(row, entry, part, lambda index: memcached_disk.pairs(params["keys"], params["ops"], index))
+            return True  # mczipf compares each answer
         with memcached.servers() as found:
             self._perf(row, entry, part, lambda index: memcached.pairs(found, params["scale"], index))
         return True  # mcload and mcnative compare each answer

@@ -31,7 +31,8 @@ STARTUP_SECONDS = 60
 LIMIT = 300
 
 
-def _program(name):
+def program(name):
+    """A program that was built; None: it is not there."""
     path = os.path.join(os.environ.get("VERBENA_MEMCACHED_BIN", ""), name)
     return path if os.access(path, os.X_OK) else None
 
@@ -48,7 +49,7 @@ def value(number):
 
 def missing(_root):
     """What the row lacks here, or None."""
-    if not all(map(_program, ("verbena-memcached", "mcload", "mcnative"))):
+    if not all(map(program, ("verbena-memcached", "mcload", "mcnative"))):
         return "the memcached server is not built: run ./verbena build memcached"
     return None if shutil.which("memcached") else "the stock side is missing: apt-get install memcached"
 
@@ -56,7 +57,7 @@ def missing(_root):
 class Server:
     """One running server, on TCP or on a Unix socket."""
 
-    def __init__(self, program, transport, folder, name):
+    def __init__(self, path, transport, folder, name, flags=("-m", "256")):
         if transport == "unix":
             where, self.address = ["-s", f"{folder}/{name}.sock"], f"unix:{folder}/{name}.sock"
         else:
@@ -68,7 +69,7 @@ class Server:
         self.key = f"{folder}/{name}.key"
         if name.startswith("ours"):
             where += ["-o", f"verbena_key={self.key}"]
-        self._process = Process(name, [program, *where, *user, "-t", str(THREADS), "-m", "256"], f"{folder}/{name}.log")
+        self._process = Process(name, [path, *where, *user, "-t", str(THREADS), *flags], f"{folder}/{name}.log")
         self._await()
 
     def pin(self, cpu):
@@ -91,7 +92,7 @@ class Server:
 
     def ask(self, operation, size, connections, ops, cpu):
         """What mcload measures on this processor."""
-        command = [_program("mcload"), self.address, operation, str(size), str(connections), str(ops)]
+        command = [program("mcload"), self.address, operation, str(size), str(connections), str(ops)]
         result = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False,
                                 preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
         if result.returncode != 0:
@@ -101,7 +102,7 @@ class Server:
     def ask_native(self, operation, size, ops, cpu, option):
         """What mcnative measures on this processor: through the core."""
         config = f"127.0.0.1:{self.address[4:]};carrier=messages;key={self.key};{option}"
-        command = [_program("mcnative"), config, operation, str(size), str(ops)]
+        command = [program("mcnative"), config, operation, str(size), str(ops)]
         result = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False,
                                 preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
         if result.returncode != 0:
@@ -131,8 +132,8 @@ def servers():
         found = {}
         for transport in ("tcp", "unix"):
             sides = []
-            for name, program in (("stock", shutil.which("memcached")), ("ours", _program("verbena-memcached"))):
-                server = Server(program, transport, folder, f"{name}-{transport}")
+            for name, path in (("stock", shutil.which("memcached")), ("ours", program("verbena-memcached"))):
+                server = Server(path, transport, folder, f"{name}-{transport}")
                 stack.callback(server.stop)
                 sides.append(server)
             found[transport] = tuple(sides)

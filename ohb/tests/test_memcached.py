@@ -9,7 +9,7 @@ import unittest.mock
 
 from driver import turns
 from driver.procs import Failed
-from sides import memcached, memcached_demo
+from sides import memcached, memcached_demo, memcached_disk
 
 PLACE = ("near", 0, 1)
 
@@ -71,6 +71,24 @@ class Pairs(unittest.TestCase):
         self.assertEqual(rows["get, TCP, one client"], {turns.TIME: (20, 10, "us")})
         self.assertEqual(rows["set, TCP, 50 connections"], {turns.TIME: (20, 10, "us")})
         self.assertEqual(rows["get, one-sided beside TCP, one client"], {turns.TIME: (20, 1, "us")})
+
+
+class Disk(unittest.TestCase):
+    def test_both_get_the_same_load_and_the_first_one_changes(self):
+        for index, order in ((0, ["stock", "ours"]), (1, ["ours", "stock"])):
+            asked = []
+
+            def ask(name, _program, keys, ops, cpus, asked=asked):
+                asked.append((name, keys, ops, tuple(cpus)))
+                return {"rate": 200.0 if name == "ours" else 100.0, "hits": 0.9 if name == "ours" else 0.75}
+            with unittest.mock.patch.object(memcached_disk, "ask", ask), \
+                    unittest.mock.patch.object(memcached, "placements", lambda: [PLACE]):
+                rate, misses = memcached_disk.pairs(1000, 5000, index)
+            self.assertEqual([name for name, *_ in asked], order)
+            self.assertEqual({tuple(more) for _, *more in asked}, {(1000, 5000, (0, 1))})
+            self.assertEqual((rate["unit"], rate["raw"], rate["ours"]), ("ops/s", 100.0, 200.0))
+            self.assertEqual((misses["unit"], misses["raw"]), ("%", 25.0))
+            self.assertAlmostEqual(misses["ours"], 10.0)
 
 
 class Cells(unittest.TestCase):
