@@ -149,7 +149,7 @@ class FilterTest(unittest.TestCase):
     def test_the_server_makes_no_call_that_the_unit_forbids(self):
         items = self.folder / "items"
         for _ in range(2): # a cold start, and a warm one
-            server = self.filtered(self.calls, "-e", str(items))
+            server = self.filtered(self.calls, "-e", str(items), "-o", f"ext_path={self.folder}/disk:64M")
             self.use(server)
             server.process.send_signal(signal.SIGUSR1)
             server.process.wait(LIMIT)

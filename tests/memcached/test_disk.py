@@ -17,7 +17,9 @@ import shared
 
 MIB = 1 << 20
 WORDS = "ext_page_size=1,ext_item_size=512"
-SHIM = pathlib.Path(__file__).resolve().parent / "shim.c"
+HERE = pathlib.Path(__file__).resolve().parent
+SHIM = HERE / "shim.c"
+IO_URING_SETUP = 425 # on every processor
 VALUE = re.compile(rb"VALUE (\S+) \d+ (\d+)(?: \d+)?\r\n")
 
 
@@ -44,8 +46,8 @@ class DiskCase(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         self.file = self.folder / "disk"
 
-    def server(self, *flags, size="64M", words=WORDS):
-        server = shared.Server("-m", "16", "-t", "2", "-o", f"ext_path={self.file}:{size},{words}", *flags)
+    def server(self, *flags, size="64M", words=WORDS, program=None):
+        server = shared.Server("-m", "16", "-t", "2", "-o", f"ext_path={self.file}:{size},{words}", *flags, program=program)
         self.addCleanup(server.stop)
         return server
 
@@ -299,6 +301,19 @@ class FaultsTest(DiskCase):
         lines = self.end_lines(server)
         self.assertEqual(len(lines), 1, lines)
         self.assertIn("No space left", lines[0])
+
+    def test_without_io_uring_a_thread_reads_and_one_line_says_so(self):
+        program = self.folder / "program"
+        program.write_text(f"#!/bin/sh\nexec {HERE}/filtered.py no:{IO_URING_SETUP} {shared.BUILD}/verbena-memcached \"$@\"\n")
+        program.chmod(0o755)
+        with unittest.mock.patch.dict(os.environ, ASAN_OPTIONS="detect_leaks=0"): # the leak detector looks at another program
+            server = self.server(program=str(program))
+        self.fill(server, range(40000))
+        self.assertEqual(self.check(server, range(40000)), 40000)
+        self.assertGreater(int(server.stats()["get_extstore"]), 10000)
+        lines = self.end_lines(server)
+        self.assertEqual(len(lines), 1, lines)
+        self.assertIn("a thread reads the files, as io_uring is not to be had: Operation not permitted", lines[0])
 
     def test_a_file_that_was_cut_is_never_believed(self):
         server = self.server()
