@@ -56,13 +56,18 @@ final class MemoryVolume extends FsVolumeImpl {
 
     @Override
     public long getAvailable() throws IOException {
-        return Math.max(0, Math.min(ledger.limit() - ledger.used(), usage.getAvailable() - getReservedForReplicas()));
+        return Math.max(0, Math.min(ledger.limit() - ledger.used(), place()));
+    }
+
+    /** What the file system has for replicas that do not exist yet: other programs may have taken some of it. */
+    private long place() throws IOException {
+        return usage.getAvailable() - getReservedForReplicas();
     }
 
     /** Takes room for a replica as long as it may become, and makes it. The ledger is locked: nobody else takes the room. */
     private ReplicaInPipeline made(String pool, long id, long length, long now, Maker maker) throws IOException {
         synchronized (ledger) {
-            if (!ledger.fits(MemoryLedger.pages(length) - now)) {
+            if (!mayTake(MemoryLedger.pages(length) - now)) {
                 throw full(id, length);
             }
             ReplicaInPipeline replica = maker.make();
@@ -71,7 +76,15 @@ final class MemoryVolume extends FsVolumeImpl {
         }
     }
 
+    private boolean mayTake(long bytes) throws IOException {
+        return ledger.fits(bytes) && place() >= bytes;
+    }
+
     private DiskOutOfSpaceException full(long id, long length) throws IOException {
+        if (ledger.fits(MemoryLedger.pages(length))) {
+            return new DiskOutOfSpaceException("other programs fill the memory tier's file system: " + place() + " bytes are left, "
+                + "block " + id + " may take " + MemoryLedger.pages(length) + "; give the tier a tmpfs of its own");
+        }
         return new DiskOutOfSpaceException("the memory tier is full: " + ledger.used() + " of " + ledger.limit()
             + " bytes are taken, block " + id + " may take " + MemoryLedger.pages(length));
     }
@@ -94,7 +107,7 @@ final class MemoryVolume extends FsVolumeImpl {
 
     /** Whether a finished replica may become so long. */
     boolean mayGrow(long now, long length) throws IOException {
-        return ledger.fits(MemoryLedger.pages(length) - MemoryLedger.pages(now));
+        return mayTake(MemoryLedger.pages(length) - MemoryLedger.pages(now));
     }
 
     /** A replica that is being written goes on, and may now become as long as its block. */
@@ -118,7 +131,8 @@ final class MemoryVolume extends FsVolumeImpl {
     public ReplicaInfo moveBlockToTmpLocation(ExtendedBlock block, ReplicaInfo replica, int buffer, Configuration conf)
             throws IOException {
         String name = MoveGuard.name(block.getBlockPoolId(), block.getBlockId());
-        if (!ledger.open(name, MemoryLedger.pages(replica.getNumBytes(), replica.getMetadataLength()), 0, true)) {
+        long bytes = MemoryLedger.pages(replica.getNumBytes(), replica.getMetadataLength());
+        if (place() < bytes || !ledger.open(name, bytes, 0, true)) {
             throw full(block.getBlockId(), block.getNumBytes());
         }
         try {

@@ -209,6 +209,26 @@ class TierMovesTest {
     }
 
     @Test
+    void a_memory_whose_file_system_others_fill_takes_no_block_and_says_so() throws Exception {
+        ExtendedBlock block = cluster.write("foreign", BYTES);
+        lower(block);
+        MemoryVolume memory = (MemoryVolume) cluster.volume(StorageType.NVDIMM);
+        long before = memory.ledger().used();
+        memory.reserveSpaceForReplica(Long.MAX_VALUE / 4);
+        try {
+            String why = assertThrows(DiskOutOfSpaceException.class, () -> raise(block)).getMessage();
+            assertTrue(why.startsWith("other programs fill the memory tier's file system: -"), why);
+            ExtendedBlock fresh = new ExtendedBlock(block.getBlockPoolId(), 4711, BYTES, 1);
+            assertThrows(DiskOutOfSpaceException.class, () -> memory.createRbw(fresh));
+            assertEquals(List.of(), cluster.found("memory", fresh));
+        } finally {
+            memory.releaseReservedSpace(Long.MAX_VALUE / 4);
+        }
+        assertEquals(before, memory.ledger().used());
+        assertNotNull(raise(block));
+    }
+
+    @Test
     void a_block_comes_into_a_full_memory_not_at_all() throws Exception {
         ExtendedBlock block = cluster.write("late", TierCluster.BLOCK);
         lower(block);
