@@ -173,6 +173,12 @@ class SharedPathFaultsTest(ModeCase):
         self.wait_for("all has moved to disks", moved)
         self.assert_same(source, "/data/file")
 
+    def test_the_doctor_looks_at_the_shared_path(self):
+        said = self.cluster.run("org.verbena.hadoop.Doctor").stdout
+        self.assertRegex(said, rf"(?:ok  |warn)  shared path: {self.shared} has \d+ MiB free, its file system is \S+, ")
+        self.assertIn("ok    dfs.net.topology.impl names VerbenaTopology", said)
+        self.assertEqual([path for path in self.shared.iterdir() if path.name.startswith(".")], [], "it leaves nothing there")
+
     def test_appends_and_changes_of_the_number_of_replicas_keep_one_on_the_shared_path(self):
         source = self.file("source", 1)
         source.write_bytes(source.read_bytes()[:MIB // 2])
