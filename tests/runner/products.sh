@@ -257,6 +257,13 @@ make_mpi_families() {
     fi
 }
 
+# Debian's ScaLAPACK for both families with its testers, and the numerical libraries that it needs.
+make_scalapack() {
+    has_apt || cannot "Debian's ScaLAPACK is fetched by apt-get, which is not here: test on Debian or Ubuntu"
+    debian_family SCALAPACK scalapack scalapack-mpi-test scalapack-test-common libscalapack-{openmpi,mpich}2.2 libblas3 liblapack3 \
+        libgfortran5
+}
+
 debian_family() { # $1: variable of the suites, $2: name, $3...: packages
     local variable=$1 folder=$CACHE/$2-debian
     shift 2

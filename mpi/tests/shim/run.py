@@ -21,6 +21,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PROGRAMS = ROOT / "mpi/tests/run"
 sys.path[:0] = [str(PROGRAMS), str(ROOT / "mpi/tests/shim")]
+import scalapack  # noqa: E402
 import values  # noqa: E402  (needs the path above)
 from cases import Case, main  # noqa: E402
 from costs import COUNTER  # noqa: E402
@@ -167,6 +168,7 @@ def cases(family):
     yield Case(f"{family.name} values", lambda build: values_agree(family, build))
     yield Case(f"{family.name} costs", lambda build: costs_more(family, build), long=True)
     yield Case(f"{family.name} doctor", lambda build: doctor(family, build))
+    yield Case(f"{family.name} scalapack", lambda build: scalapack.test(family.name, build), long=True)
     yield from programs(family)
     yield Case(f"{family.name} programs of newer standards", lambda _: newer(family), long=True)
 
