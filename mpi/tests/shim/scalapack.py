@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Debian's testers of ScaLAPACK, Fortran programs over each family's C library: each computes and checks its own residuals.
 
-VERBENA_SCALAPACK names the folder with the packages (./verbena make scalapack). Testers that estimate condition numbers (xsllt, xslu)
-are left out: PSLACON of ScaLAPACK 2.2.1 decides by variables that it has not set, so its ranks may part.
+VERBENA_SCALAPACK names the folder with the packages (./verbena make scalapack). Testers that estimate condition numbers (xsllt,
+xslu) are left out: PSLACON of ScaLAPACK 2.2.1 decides by variables that it has not set, so its ranks may part.
 """
 import os
 import pathlib
