@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "grp/steps.h"
+#include "grp/table.h"
 #include "grp/units.h"
 
 #define WINDOW 32
@@ -177,7 +178,8 @@ void steps_alltoall_each(sched_t *sched, const grp_blocks_t *send, const grp_blo
 {
     const units_t units = units_of(sched);
     const size_t length = receive->length(receive, 0);
-    if (units.levels == NULL || !grp_choose(sched->call, GRP_EXCHANGE, length <= STEPS_EXCHANGE_MOST, length)) {
+    const int is_few = table_is_few(TABLE_ALLTOALL_STEPS, sched_size(sched), length);
+    if (units.levels == NULL || !grp_choose(sched->call, GRP_EXCHANGE, is_few, length)) {
         steps_alltoall(sched, send, receive);
         return;
     }

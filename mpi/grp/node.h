@@ -22,6 +22,7 @@
 
 #include "grp/choose.h"
 #include "grp/grp.h"
+#include "grp/table.h"
 #include "rt/node.h"
 
 #define NODE_SLOTS 31u
@@ -101,14 +102,16 @@ int node_ready(grp_t *grp);
 /* N5. Beyond these the core's copy out of the sender's memory is better; of two ranks already beyond a buffer. */
 static inline int node_bcast_fits(const grp_t *grp, size_t length)
 {
-    return length <= (grp_size(grp) > 2 ? NODE_BCAST : NODE_BYTES);
+    return table_is_few(TABLE_BCAST, grp_size(grp), length);
 }
 
 /* Each rank of a small set reads what all have: beyond some bytes in sum messages are better. */
 static inline int node_reduce_fits(const grp_t *grp, size_t count, const grp_reduce_t *reduce)
 {
-    const size_t most = NODE_REDUCE / (size_t)(grp_size(grp) < NODE_FLAT ? grp_size(grp) : NODE_FLAT);
-    return !reduce->foreign && count <= most && count * reduce->element <= (most < NODE_BYTES ? most : NODE_BYTES);
+    const size_t ranks = (size_t)(grp_size(grp) < NODE_FLAT ? grp_size(grp) : NODE_FLAT);
+    const size_t bytes = count * reduce->element;
+    return !reduce->foreign && count <= NODE_REDUCE / ranks && bytes <= NODE_BYTES &&
+           table_is_few(TABLE_REDUCE, grp_size(grp), bytes * ranks);
 }
 
 int node_barrier(node_set_t *set);
@@ -147,10 +150,10 @@ typedef struct node_blocks {
     void (*take)(const struct node_blocks *blocks, int rank, const void *from); /* the block of a rank */
 } node_blocks_t;
 
-/* N5. at_once: blocks that a rank gives. */
-static inline int node_blocks_fit(size_t length, int at_once)
+/* N5. bytes: that a rank gives at once. */
+static inline int node_blocks_fit(const grp_t *grp, table_row_t row, size_t bytes)
 {
-    return length <= NODE_BYTES / (size_t)at_once;
+    return table_is_few(row, grp_size(grp), bytes);
 }
 
 /* Each rank's block to the root; the root's blocks to each (it is asked for all); each rank's block to all; a block of each

@@ -4,8 +4,7 @@
  */
 #include "grp/flat.h"
 #include "grp/steps.h"
-
-#define HALVING_BYTES (32u << 10) /* from so many on a rank sends each element twice, rather than once in each round */
+#include "grp/table.h"
 
 /* This rank's elements while they are reduced. Both buffers change places instead of being copied. */
 typedef struct pair {
@@ -181,7 +180,8 @@ void flat_allreduce(sched_t *sched, void *inout, size_t count, const grp_reduce_
     const int extra = sched_size(sched) - power;
     const int goes_on = fold(&pair, extra);
     if (goes_on) {
-        const int doubles = pair.length < HALVING_BYTES || count < (size_t)power || power <= 2;
+        const int is_few = table_is_few(TABLE_ALLREDUCE_STEPS, sched_size(sched), pair.length);
+        const int doubles = is_few || count < (size_t)power || power <= 2;
         (grp_choose(sched->call, GRP_DOUBLING, doubles, pair.length) ? double_up : halve_and_gather)(&pair, power,
                                                                                                      extra);
         if (rank < 2 * extra)

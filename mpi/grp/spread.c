@@ -4,6 +4,7 @@
  * side by side, its own unit first, in memory of the schedule, and then copies them to where they belong.
  */
 #include "grp/steps.h"
+#include "grp/table.h"
 #include "grp/units.h"
 
 #define WINDOW 32
@@ -64,7 +65,8 @@ static int open(spread_t *spread, sched_t *sched, const grp_blocks_t *blocks)
     size_t total = 0;
     for (int rank = 0; rank < size; rank++)
         total += blocks->length(blocks, rank);
-    if (!grp_choose(sched->call, GRP_SPREAD, total / (size_t)size <= STEPS_SPREAD_MOST, total / (size_t)size))
+    const size_t average = total / (size_t)size;
+    if (!grp_choose(sched->call, GRP_SPREAD, table_is_few(TABLE_ALLGATHER_STEPS, size, average), average))
         return 0;
     *spread = (spread_t){.sched = sched, .units = units_of(sched), .blocks = blocks};
     spread->ends = sched_memory(sched, ((size_t)size + 1) * sizeof(size_t));

@@ -3,6 +3,7 @@
  * rank speaks for the others. Whoever speaks has the blocks of its part of the tree side by side in memory of the schedule.
  */
 #include "grp/steps.h"
+#include "grp/table.h"
 #include "grp/units.h"
 
 #define WINDOW 32 /* messages within a unit that are in flight at a time */
@@ -82,12 +83,18 @@ static char *within(const tree_t *tree, message_t message)
     return tree->packed + (size_t)(tree->speaker - first) * tree->length;
 }
 
+static int is_for(table_row_t row, const tree_t *tree)
+{
+    const int is_few = table_is_few(row, sched_size(tree->sched), tree->length);
+    return grp_choose(tree->sched->call, GRP_TREE, is_few, tree->length) && tree->units.count > 1;
+}
+
 void steps_gather_each(sched_t *sched, const void *mine, size_t length, const grp_blocks_t *blocks, int root)
 {
     const int is_root = sched_rank(sched) == root;
     tree_t tree = tree_of(sched, is_root ? blocks->length(blocks, root) : length, root);
     size_t bytes;
-    if (!grp_choose(sched->call, GRP_TREE, tree.length <= STEPS_TREE_MOST, tree.length) || tree.units.count == 1) {
+    if (!is_for(TABLE_GATHER_STEPS, &tree)) {
         steps_gather(sched, mine, length, blocks, root);
         return;
     }
@@ -118,7 +125,7 @@ void steps_scatter_each(sched_t *sched, const grp_blocks_t *blocks, void *mine, 
     tree_t tree = tree_of(sched, is_root ? blocks->length(blocks, root) : length, root);
     size_t bytes;
     int bit = 1;
-    if (!grp_choose(sched->call, GRP_TREE, tree.length <= STEPS_TREE_MOST, tree.length) || tree.units.count == 1) {
+    if (!is_for(TABLE_SCATTER_STEPS, &tree)) {
         steps_scatter(sched, blocks, mine, length, root);
         return;
     }

@@ -20,6 +20,7 @@ static const char usage[] =
     "  -genv NAME VALUE   a variable for all ranks\n"
     "  -wdir FOLDER       working directory of the ranks of this program\n"
     "  -l                 each line of output begins with its rank\n"
+    "  -explain           rank 0 prints at its start which algorithm each collective takes (VBN_MPI_COLLECTIVES=explain)\n"
     "  -hosts A,B:4       hosts of the job (B:4: 4 ranks in a row on host B); -host, -H: hosts of this program\n"
     "  -f, -hostfile, -machinefile FILE   hosts of the job, one a line: A, A:4 or A slots=4\n"
     "  -ppn, -perhost, -npernode N   ranks in a row on each host; without numbers all hosts get equally many ranks\n"
@@ -238,6 +239,15 @@ static int take_foreign_option(launch_job_t *job, words_t *words, const char *wo
     return 0;
 }
 
+static void explain(void)
+{
+    char value[1024];
+    const char *forced = getenv("VBN_MPI_COLLECTIVES");
+    (void)snprintf(value, sizeof(value), "%s%sexplain", forced != NULL ? forced : "",
+                   forced != NULL && *forced != 0 ? "," : "");
+    (void)setenv("VBN_MPI_COLLECTIVES", value, 1);
+}
+
 /* Takes one option; 0: the word is none. */
 static int take_option(launch_job_t *job, launch_part_t *part, words_t *words)
 {
@@ -267,6 +277,8 @@ static int take_option(launch_job_t *job, launch_part_t *part, words_t *words)
         take_x(part, value_of(words, word));
     } else if (is_one_of(word, labels)) {
         job->labels = 1;
+    } else if (strcmp(word, "-explain") == 0 || strcmp(word, "--explain") == 0) {
+        explain();
     } else if (is_one_of(word, patience)) {
         job->kill_after = seconds_of(word, value_of(words, word));
     } else if (is_one_of(word, help)) {

@@ -66,9 +66,9 @@ typedef struct args {
     MPI_Datatype type;
 } args_t;
 
-/* NULL: that side does not count at this rank. at_once: blocks that a rank gives. */
+/* NULL: that side does not count at this rank. */
 static int open(move_t *move, const near_t *near, const args_t *send, int send_many, const args_t *receive,
-                int receive_many, int at_once)
+                int receive_many, table_row_t row)
 {
     *move = (move_t){.blocks = {.give = give, .take = take}, .in_place = -1};
     int rc = send == NULL ? MPI_SUCCESS : side(&move->send, send->buffer, send->count, send->type, send_many);
@@ -78,7 +78,9 @@ static int open(move_t *move, const near_t *near, const args_t *send, int send_m
     move->blocks.taken = receive != NULL ? move->receive.data.bytes : move->blocks.length;
     if (rc != MPI_SUCCESS || !near_is_one_node(near))
         return COLL_FAR;
-    const int fits = node_blocks_fit(move->blocks.length, at_once);
+    const int at_once = row == TABLE_SCATTER || row == TABLE_ALLTOALL ? grp_size(near->all)
+                                                                      : 1; /* blocks that a rank gives */
+    const int fits = node_blocks_fit(near->all, row, move->blocks.length * (size_t)at_once);
     return grp_choose(&near->all->call, GRP_SLOTS, fits, move->blocks.length) ? MPI_SUCCESS : COLL_FAR;
 }
 
@@ -96,7 +98,7 @@ int coll_near_Gather(const void *sendbuf, MPI_Count sendcount, MPI_Datatype send
     const int in_place = is_root && sendbuf == MPI_IN_PLACE;
     if (!is_root && sendbuf == MPI_IN_PLACE)
         return COLL_FAR;
-    rc = open(&move, &near, in_place ? &receive : &send, in_place, is_root ? &receive : NULL, 1, 1);
+    rc = open(&move, &near, in_place ? &receive : &send, in_place, is_root ? &receive : NULL, 1, TABLE_GATHER);
     if (rc == MPI_SUCCESS)
         rc = near_ready(&near);
     if (in_place)
@@ -118,7 +120,7 @@ int coll_near_Scatter(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sen
     const int in_place = is_root && recvbuf == MPI_IN_PLACE;
     if (!is_root && recvbuf == MPI_IN_PLACE)
         return COLL_FAR;
-    rc = open(&move, &near, is_root ? &send : NULL, 1, in_place ? NULL : &receive, 0, grp_size(near.all));
+    rc = open(&move, &near, is_root ? &send : NULL, 1, in_place ? NULL : &receive, 0, TABLE_SCATTER);
     if (rc == MPI_SUCCESS)
         rc = near_ready(&near);
     if (in_place)
@@ -136,7 +138,7 @@ int coll_near_Allgather(const void *sendbuf, MPI_Count sendcount, MPI_Datatype s
     move_t move;
     int rc = near_find(&near, comm);
     if (rc == MPI_SUCCESS)
-        rc = open(&move, &near, in_place ? &receive : &send, in_place, &receive, 1, 1);
+        rc = open(&move, &near, in_place ? &receive : &send, in_place, &receive, 1, TABLE_ALLGATHER);
     if (rc == MPI_SUCCESS)
         rc = near_ready(&near);
     if (rc != MPI_SUCCESS)
@@ -155,7 +157,7 @@ int coll_near_Alltoall(const void *sendbuf, MPI_Count sendcount, MPI_Datatype se
     move_t move;
     int rc = near_find(&near, comm);
     if (rc == MPI_SUCCESS)
-        rc = open(&move, &near, &send, 1, &receive, 1, grp_size(near.all));
+        rc = open(&move, &near, &send, 1, &receive, 1, TABLE_ALLTOALL);
     if (rc == MPI_SUCCESS)
         rc = near_ready(&near);
     return rc != MPI_SUCCESS ? rc : coll_result(node_alltoall(near.here->node, &move.blocks));

@@ -7,6 +7,7 @@
 
 #include "comm/comm.h"
 #include "err/err.h"
+#include "grp/table.h"
 #include "p2p/p2p.h"
 #include "rt/threads.h"
 
@@ -36,6 +37,8 @@ int library_open(library_user_t user, int shared)
     if ((user == LIBRARY_WORLD ? rt_acquire() : rt_acquire_alone()) != 0)
         return err_set(MPI_ERR_OTHER, "cannot start: %s", rt.error);
     if (users == 0) {
+        if (table_open() != 0)
+            return err_set(MPI_ERR_OTHER, "cannot start: %s", rt.error);
         const int rc = comm_open();
         if (rc != MPI_SUCCESS)
             return rc;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "grp/table.h"
 #include "shmem/src/entry.h"
 
 /* ---- the environment */
@@ -117,7 +118,7 @@ static int open_parts(int has_threads)
 {
     shm.pe = rt.rank;
     shm.pes = rt.size;
-    if (shm_arena_open() != 0)
+    if (table_open() != 0 || shm_arena_open() != 0)
         return -1;
     shm_heap_open();
     if (shm_far_open() != 0 || shm_teams_open() != 0 || share_statics(has_threads) != 0)

@@ -20,6 +20,7 @@ import subprocess
 import sys
 
 import asked
+import choices
 import clash
 import containers
 import costs
@@ -287,7 +288,7 @@ OWN = (terminated, options, options_of_others, labels, whole_lines, standard_inp
 # The first word of a test's name, and the tests.
 GROUPS = (("mpiexec", leftovers.TESTS), ("mpiexec", OWN), ("lines", lines.TESTS), ("ends", ends.TESTS), ("asked", asked.TESTS),
           ("streams", streams.TESTS), ("hosts", hosts.TESTS), ("hosts", networks.TESTS), ("names", clash.TESTS),
-          ("launchers", launchers.TESTS), ("wrappers", wrappers.TESTS), ("costs", costs.TESTS),
+          ("launchers", launchers.TESTS), ("wrappers", wrappers.TESTS), ("costs", costs.TESTS), ("choices", choices.TESTS),
           ("containers", containers.TESTS))
 
 

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * table.h - which algorithm a collective takes: for each choice between two of them a row, with the bytes from which on the second
+ * one is taken. All ranks have the same rows, so they choose alike (N5 in node.h). A choice that follows from measured times is
+ * choose.h's.
+ *
+ * The setting mpi.collectives forces rows, as in "bcast=tree,gather.steps=root", where both algorithms are possible; "explain" in
+ * it prints the table.
+ */
+#ifndef VERBENA_GRP_TABLE_H
+#define VERBENA_GRP_TABLE_H
+
+#include <stddef.h>
+
+typedef enum table_row {
+    TABLE_BCAST,
+    TABLE_REDUCE,
+    TABLE_GATHER,
+    TABLE_SCATTER,
+    TABLE_ALLGATHER,
+    TABLE_ALLTOALL,
+    TABLE_GATHER_STEPS,
+    TABLE_SCATTER_STEPS,
+    TABLE_ALLGATHER_STEPS,
+    TABLE_ALLTOALL_STEPS,
+    TABLE_ALLREDUCE_STEPS,
+    TABLE_ROWS
+} table_row_t;
+
+/* Fewer bytes take the first algorithm: of two ranks, of more. */
+extern size_t table_limits[TABLE_ROWS][2];
+
+/* bytes: of what the row counts (table.c). */
+static inline int table_is_few(table_row_t row, int ranks, size_t bytes)
+{
+    return bytes < table_limits[row][ranks > 2];
+}
+
+/* The table as it is, changed by a text like the setting's. 0, or -1 with the reason in `error`. */
+int table_set(const char *text, char *error, size_t capacity);
+/* A row for people; its length as of snprintf. */
+int table_explain(table_row_t row, int ranks, char *text, size_t capacity);
+/* By the setting, at the start of a library; the first rank prints it if that is wanted. 0, or -1 with rt.error. */
+int table_open(void);
+
+#endif

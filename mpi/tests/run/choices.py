@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of algorithms (grp/table.h) in a job: each algorithm gives the right results where it is forced, and mpiexec -explain
+prints the table. Each test takes the build folder and gives a list of what is wrong."""
+from runner import expect, launch
+
+FEW = ("reduce=slots,gather=slots,scatter=slots,allgather=slots,alltoall=slots,gather.steps=tree,scatter.steps=tree,"
+       "allgather.steps=spread,alltoall.steps=exchange,allreduce.steps=doubling")
+MANY = ("bcast=tree,reduce=pieces,gather=messages,scatter=messages,allgather=messages,alltoall=messages,gather.steps=root,"
+        "scatter.steps=root,allgather.steps=ring,alltoall.steps=pairs,allreduce.steps=halving")
+
+
+def forced(build):
+    """Programs that compare collectives with the right results, on one node and on two."""
+    wrong = []
+    for table in ("bcast=slots," + FEW, MANY):
+        for program in ("blocks", "forms"):
+            for hosts in ((), ("-fake-hosts", 2)):
+                status, out, err = launch(build, "-n", 4, *hosts, build / "tests" / program,
+                                          environment={"VBN_MPI_COLLECTIVES": table})
+                wrong += expect(status == 0, f"{program} {hosts} with {table}", out, err)
+    return wrong
+
+
+def explains(build):
+    """The rows of the job's ranks, with those that are forced."""
+    status, _, err = launch(build, "-explain", "-n", 3, build / "tests/world",
+                            environment={"VBN_MPI_COLLECTIVES": "gather.steps=root"})
+    return expect(status == 0 and "algorithms of 3 ranks, 3 of them on this node" in err and
+                  "bcast: slots up to 65536 bytes, else tree" in err and "gather.steps: root\n" in err, err)
+
+
+def refuses(build):
+    """A wrong text ends the job, and the message has the right ones."""
+    status, _, err = launch(build, "-n", 2, build / "tests/world", environment={"VBN_MPI_COLLECTIVES": "bcast=ring"})
+    return expect(status != 0 and "mpi.collectives=bcast=ring: bcast has no algorithm ring: give slots or tree" in err, err)
+
+
+TESTS = (forced, explains, refuses)
