@@ -41,6 +41,8 @@ final class LustreInput extends FSInputStream
     /** What follows `position` in the file, or null. */
     private ByteBuffer buffer;
     private long position;
+    /** The file had so many bytes when its size was asked for, which costs messages to the storage targets. */
+    private long known;
 
     LustreInput(java.nio.file.Path source, Path path, FileSystem.Statistics statistics) throws IOException {
         this.path = path;
@@ -64,7 +66,7 @@ final class LustreInput extends FSInputStream
         if (wanted < 0) {
             throw new EOFException(FSExceptionMessages.NEGATIVE_SEEK + " of " + path);
         }
-        if (wanted > file.size()) {
+        if (!reaches(wanted)) {
             throw new EOFException(FSExceptionMessages.CANNOT_SEEK_PAST_EOF + " of " + path);
         }
         long ahead = wanted - position;
@@ -74,6 +76,13 @@ final class LustreInput extends FSInputStream
             unbuffer();
         }
         position = wanted;
+    }
+
+    private boolean reaches(long end) throws IOException {
+        if (end > known) {
+            known = file.size();
+        }
+        return end <= known;
     }
 
     @Override
@@ -89,7 +98,7 @@ final class LustreInput extends FSInputStream
     @Override
     public int available() throws IOException {
         check();
-        return (int) Math.min(Integer.MAX_VALUE, file.size() - position);
+        return reaches(position + 1) ? (int) Math.min(Integer.MAX_VALUE, known - position) : 0;
     }
 
     @Override

@@ -13,6 +13,7 @@ import static org.verbena.hadoop.lustre.TestPlace.path;
 import static org.verbena.hadoop.lustre.TestPlace.read;
 import static org.verbena.hadoop.lustre.TestPlace.write;
 
+import java.io.EOFException;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -323,6 +324,23 @@ class LustreFileSystemTest {
                 assertArrayEquals(wanted, part);
                 assertEquals(from + part.length, in.getPos());
             }
+        }
+    }
+
+    @Test
+    void a_reader_sees_what_was_appended_since_it_opened_the_file_and_no_more() throws IOException {
+        write(client, "/x", "one");
+        try (FSDataInputStream in = client.open(path("/x"))) {
+            in.seek(3);
+            assertEquals(0, in.available());
+            assertThrows(EOFException.class, () -> in.seek(4));
+            try (FSDataOutputStream out = place.client().append(path("/x"))) {
+                out.write(" two".getBytes(UTF_8));
+            }
+            in.seek(4);
+            assertEquals(3, in.available());
+            assertEquals("two", new String(in.readAllBytes(), UTF_8));
+            assertThrows(EOFException.class, () -> in.seek(-1));
         }
     }
 
