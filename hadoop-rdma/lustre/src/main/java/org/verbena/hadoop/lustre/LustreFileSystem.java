@@ -203,12 +203,14 @@ public final class LustreFileSystem extends FileSystem {
 
     /** Links are followed where that is possible, else they are listed as links; null: it has gone meanwhile. */
     private FileStatus listed(java.nio.file.Path entry, Path path) throws IOException {
-        if (!Files.isSymbolicLink(entry)) {
-            try {
-                return LustreStatus.of(entry, settings.blockSize(), path);
-            } catch (FileNotFoundException e) {
-                return null;
-            }
+        LustreStatus status;
+        try {
+            status = LustreStatus.of(entry, settings.blockSize(), path, LinkOption.NOFOLLOW_LINKS);
+        } catch (FileNotFoundException e) {
+            return null;
+        }
+        if (!status.isLink()) {
+            return status;
         }
         try {
             return LustreStatus.of(root.target(path), settings.blockSize(), path);

@@ -23,12 +23,14 @@ final class LustreStatus extends FileStatus implements EtagSource {
     private static final int MODE_BITS = 01777; // Hadoop knows the sticky bit, and no set-id bits
 
     private final String etag;
+    private final boolean link;
 
     private LustreStatus(Map<String, Object> told, long blockSize, Path symlink, Path path) {
         super(isDirectory(told) ? 0 : (Long) told.get("size"), isDirectory(told), isDirectory(told) ? 0 : 1,
             isDirectory(told) ? 0 : blockSize, time(told, "lastModifiedTime").toMillis(),
             time(told, "lastAccessTime").toMillis(), new FsPermission((short) ((Integer) told.get("mode") & MODE_BITS)),
             told.get("owner").toString(), told.get("group").toString(), symlink, path);
+        link = (Boolean) told.get("isSymbolicLink");
         etag = told.get("dev") + "-" + told.get("ino") + "-" + told.get("size") + "-"
             + time(told, "lastModifiedTime").to(TimeUnit.NANOSECONDS);
     }
@@ -42,13 +44,13 @@ final class LustreStatus extends FileStatus implements EtagSource {
     }
 
     /**
-     * Asks for a file, or for what a link leads to.
+     * Asks for a file, or for what a link leads to unless options say that links are not followed.
      *
      * @param path its name in Hadoop
      */
-    static LustreStatus of(java.nio.file.Path file, long blockSize, Path path) throws IOException {
+    static LustreStatus of(java.nio.file.Path file, long blockSize, Path path, LinkOption... options) throws IOException {
         try {
-            return new LustreStatus(Files.readAttributes(file, WANTED), blockSize, null, path);
+            return new LustreStatus(Files.readAttributes(file, WANTED, options), blockSize, null, path);
         } catch (IOException e) {
             throw Errors.of(e, path);
         }
@@ -70,6 +72,11 @@ final class LustreStatus extends FileStatus implements EtagSource {
     @Override
     public String getEtag() {
         return etag;
+    }
+
+    /** Whether it is the status of a link that was not followed. */
+    boolean isLink() {
+        return link;
     }
 
     /** With the locations of the file's blocks. */
