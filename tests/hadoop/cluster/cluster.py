@@ -172,6 +172,6 @@ class Cluster(Group):
 
     @classmethod
     def restored(cls, work, kept):
-        cluster = cls(work, kept["datanodes"], kept["nodemanagers"], kept["plugin"], root=kept["root"])
+        cluster = cls(work, kept["datanodes"], kept["nodemanagers"], kept["plugin"], root=kept.get("root"))
         cluster.identity, cluster._options = kept["identity"], kept["options"]
         return cluster
