@@ -62,13 +62,12 @@ static bool map_rings(uring_t *uring, const struct io_uring_params *params)
 /* Kernels before 5.6 have rings and no such reads. */
 static bool reads(int fd)
 {
-    struct {
-        struct io_uring_probe probe;
-        struct io_uring_probe_op ops[IORING_OP_READ + 1];
-    } known;
-    memset(&known, 0, sizeof(known));
-    return syscall(SYS_io_uring_register, fd, IORING_REGISTER_PROBE, &known, IORING_OP_READ + 1) == 0 &&
-           known.probe.last_op >= IORING_OP_READ && (known.ops[IORING_OP_READ].flags & IO_URING_OP_SUPPORTED) != 0;
+    _Alignas(struct io_uring_probe) char
+        room[sizeof(struct io_uring_probe) + (IORING_OP_READ + 1) * sizeof(struct io_uring_probe_op)];
+    const struct io_uring_probe *known = (struct io_uring_probe *)(void *)room;
+    memset(room, 0, sizeof(room));
+    return syscall(SYS_io_uring_register, fd, IORING_REGISTER_PROBE, room, IORING_OP_READ + 1) == 0 &&
+           known->last_op >= IORING_OP_READ && (known->ops[IORING_OP_READ].flags & IO_URING_OP_SUPPORTED) != 0;
 }
 
 uring_t *uring_open(unsigned entries, int event)

@@ -94,7 +94,7 @@ static int count_changes(struct dl_phdr_info *object, size_t size, void *changes
 {
     (void)size;
     *(unsigned long long *)changes = object->dlpi_adds + object->dlpi_subs;
-    return 1; // each object says the same
+    return 1; /* each object says the same */
 }
 
 static void look_for_blocks(void)
@@ -115,7 +115,7 @@ static fortran_mark_t mark_of_block(const void *pointer, const void *block)
 {
     for (int mark = 0; mark < MARKS; mark++)
         if (pointer == (const char *)block + offsets[mark])
-            return mark;
+            return (fortran_mark_t)mark;
     return MARK_NONE;
 }
 
@@ -135,7 +135,7 @@ fortran_mark_t fortran_mark_at(const void *pointer)
     for (int module = 0; module < MODULES; module++)
         for (int mark = 0; mark < MARKS; mark++)
             if (pointer == modules[module][mark])
-                return mark;
+                return (fortran_mark_t)mark;
     const fortran_mark_t mark = mark_of_block(pointer, &vbnf_marks_);
     return mark == MARK_NONE && alone ? mark_of_libraries(pointer) : mark;
 }
