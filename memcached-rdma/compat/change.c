@@ -17,19 +17,6 @@ static rc_t check_delete(memcached_st *ptr, time_t expiration)
     return MEMCACHED_SUCCESS;
 }
 
-static void delete_copies(query_t *query)
-{
-    memcached_st *ptr = query->ptr;
-    uint32_t at = (uint32_t)(query->server - ptr->servers);
-    for (uint32_t i = 0; ptr->flags.binary_protocol && i < ptr->number_of_replicas; i++) {
-        query_t copy = *query;
-        at = at + 1 == ptr->number_of_hosts ? 0 : at + 1;
-        copy.server = &ptr->servers[at];
-        copy.ask.key = copy.key;
-        (void)query_send(&copy);
-    }
-}
-
 rc_t memcached_delete_by_key(memcached_st *ptr, GROUP, KEY, time_t expiration)
 {
     query_t query;
@@ -39,12 +26,13 @@ rc_t memcached_delete_by_key(memcached_st *ptr, GROUP, KEY, time_t expiration)
     if (rc != MEMCACHED_SUCCESS)
         return rc;
     query.ask.kind = CALL_DELETE;
-    delete_copies(&query);
     if (!ptr->flags.reply || ptr->flags.buffer_requests) {
         rc = query_send(&query);
+        query_send_copies(&query);
         return rc == MEMCACHED_SUCCESS && ptr->flags.buffer_requests ? MEMCACHED_BUFFERED : rc;
     }
     rc = query_run(&query);
+    query_send_copies(&query);
     if (rc == MEMCACHED_SUCCESS && ptr->delete_trigger != NULL)
         (void)ptr->delete_trigger(ptr, key, key_length);
     return rc;

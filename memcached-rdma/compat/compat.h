@@ -154,6 +154,9 @@ rc_t query_run(query_t *query);
 int32_t query_exptime(time_t expiration);
 /* Does not wait for the answer. */
 rc_t query_send(query_t *query);
+/* The same request to each of the next servers of the list that has a copy of the item: as in libmemcached, with
+ * BINARY_PROTOCOL. */
+void query_send_copies(const query_t *query);
 /* ---- arena.c */
 /* Space for `bytes` at the end; NULL: no memory. */
 char *arena_reserve(arena_t *arena, size_t bytes);

@@ -78,7 +78,8 @@ static rc_t read_value(query_t *query, char **value_p)
 static rc_t read_copies(query_t *query, char **value_p)
 {
     memcached_st *ptr = query->ptr;
-    uint32_t copies = ptr->flags.binary_protocol ? ptr->number_of_replicas : 0;
+    uint32_t others = ptr->flags.binary_protocol ? ptr->number_of_hosts - 1 : 0;
+    uint32_t copies = ptr->number_of_replicas < others ? ptr->number_of_replicas : others;
     rc_t rc = read_value(query, value_p);
     for (uint32_t i = 0; i < copies && rc != MEMCACHED_SUCCESS && rc != MEMCACHED_NOTFOUND; i++) {
         uint32_t next = (uint32_t)(query->server - ptr->servers) + 1;

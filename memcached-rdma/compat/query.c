@@ -81,3 +81,17 @@ rc_t query_send(query_t *query)
     pending_drop_complete(handle);
     return leaves_at_once(query) ? start_pending(query) : query_run(query);
 }
+
+void query_send_copies(const query_t *query)
+{
+    memcached_st *ptr = query->ptr;
+    uint32_t at = (uint32_t)(query->server - ptr->servers), others = ptr->number_of_hosts - 1;
+    uint32_t copies = ptr->number_of_replicas < others ? ptr->number_of_replicas : others;
+    for (uint32_t i = 0; ptr->flags.binary_protocol && i < copies; i++) {
+        query_t copy = *query;
+        at = at + 1 == ptr->number_of_hosts ? 0 : at + 1;
+        copy.server = &ptr->servers[at];
+        copy.ask.key = copy.key;
+        (void)query_send(&copy);
+    }
+}

@@ -2,22 +2,6 @@
  * storage.c - set and its kind. */
 #include "compat/compat.h"
 
-/* A copy of a set goes to each of the next servers of the list, without a wait for its end. */
-static void send_copies(query_t *query)
-{
-    memcached_st *ptr = query->ptr;
-    if (!ptr->flags.binary_protocol)
-        return; /* as in libmemcached */
-    uint32_t at = (uint32_t)(query->server - ptr->servers);
-    for (uint32_t i = 0; i < ptr->number_of_replicas; i++) {
-        query_t copy = *query;
-        at = at + 1 == ptr->number_of_hosts ? 0 : at + 1;
-        copy.server = &ptr->servers[at];
-        copy.ask.key = copy.key;
-        (void)query_send(&copy);
-    }
-}
-
 /* The text protocol says NOT_STORED where the binary one names the reason. */
 static rc_t reason(const query_t *query, rc_t rc)
 {
@@ -42,12 +26,12 @@ static rc_t store(memcached_st *ptr, put_mode_t mode, GROUP, KEY, VALUE, uint64_
     query.ask.exptime = query_exptime(expiration);
     query.ask.flags = flags;
     query.ask.number = cas;
-    if (mode == PUT_SET && ptr->number_of_replicas > 0)
-        send_copies(&query);
     if (!ptr->flags.reply || buffered)
         rc = query_send(&query);
     else
         rc = reason(&query, query_run(&query));
+    if (mode == PUT_SET)
+        query_send_copies(&query);
     return rc == MEMCACHED_SUCCESS && buffered && ptr->flags.reply ? MEMCACHED_BUFFERED : rc;
 }
 
