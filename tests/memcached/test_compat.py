@@ -150,6 +150,17 @@ class SessionTest(Servers):
             output = run([compiled("session"), setting, *self.lists[2]], ours=True)
             self.assertIn("fetch: 133 items, sum 125995, SERVER END\nfetch again: 0 items", output)
 
+    def test_each_replica_has_the_item_and_one_that_is_gone_is_not_missed(self):
+        replicas = compiled("replicas")
+        self.assertEqual(run([replicas, *self.lists[2]], ours=True),
+                         "set: SUCCESS, on 3 servers\nget: SUCCESS, value\ndelete: SUCCESS, on 0 servers\n")
+        with socket.socket() as dead:
+            dead.bind(("127.0.0.1", 0))
+            for place in range(3):
+                ports = list(self.lists[2])
+                ports[place] = str(dead.getsockname()[1])
+                self.assertIn("get: SUCCESS, value\n", run([replicas, *ports], ours=True))
+
     def test_pools_options_allocators_lists_and_results_are_the_same(self):
         for ports in self.lists[:2]:
             self.check_same([compiled("parts")], ports)
