@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Our libmemcached.so.11 beside Debian's: names, layouts, placement of keys, and unmodified programs with the same answers."""
+import contextlib
 import os
 import pathlib
 import re
@@ -7,6 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 import shared
@@ -200,6 +202,23 @@ class ToolsTest(Servers):
                     run(["memccp", where, str(path)], ours=not ours)
                     run(["memcrm", where, "item"], ours)
                     run(["memcexist", where, "item"], ours, status=1)
+
+    def test_a_line_that_never_ends_is_given_up(self):
+        """Where it was not, the line would fill the memory until the time-out."""
+        def send(listener):
+            with contextlib.suppress(OSError), listener.accept()[0] as connection:
+                while True:
+                    connection.sendall(b"x" * 65536)
+
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            sender = threading.Thread(target=send, args=(listener,))
+            sender.start()
+            command = ["memcping", f"--servers=127.0.0.1:{listener.getsockname()[1]}"]
+            result = subprocess.run(command, env=environment(command, ours=True), capture_output=True, text=True, timeout=LIMIT,
+                                    check=False)
+            sender.join()
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("PROTOCOL ERROR", result.stderr)
 
     def test_memccapable_passes(self):
         output = run(["memccapable", "-h", "127.0.0.1", "-p", self.lists[0][0]], ours=True)
