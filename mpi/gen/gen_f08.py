@@ -238,7 +238,9 @@ WRITES = {("Info_get_string", "buflen"), ("Session_get_nth_pset", "pset_len"), (
 FORTRAN_NAMES = {"indx": "index"}
 
 
-def shown(parameter):
+def shown(function, parameter):
+    if function.name == "Precv_init" and parameter.name == "dest":  # so in the header of C
+        return "source"
     return FORTRAN_NAMES.get(parameter.name, parameter.name)
 
 
@@ -276,7 +278,7 @@ def shape_of(parameter, large):
 
 def dummy(function, parameter, large):
     """The declaration of a dummy argument."""
-    name, lasting = shown(parameter), any(one.kind == "REQUEST_OUT" for one in function.parameters)
+    name, lasting = shown(function, parameter), any(one.kind == "REQUEST_OUT" for one in function.parameters)
     if old.is_buffer(function, parameter):
         keeps = lasting or function.chapter in ("rma", "io") or parameter.kind == "ADDRESS" or function.name in PLAIN or \
             "attach" in function.name
@@ -305,7 +307,7 @@ def specific(function, prefix, large):
     parameters = arguments_of(function, large)
     name = f"{prefix}{function.name}{large * '_c'}_f08{'ts' if old.has_buffer(function) else ''}"
     ierror = [] if function.name == "Pcontrol" else ["ierror"]
-    head = old.wrapped(f"SUBROUTINE {name}", [shown(one) for one in parameters] + ierror)
+    head = old.wrapped(f"SUBROUTINE {name}", [shown(function, one) for one in parameters] + ierror)
     if old.has_buffer(function):
         head[-1] += f' &\n BIND(C, NAME="{name}")'
     yield from head

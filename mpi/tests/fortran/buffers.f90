@@ -195,7 +195,8 @@ CONTAINS
         CALL MPI_Psend_init(a(1:12:3), 2, 2_MPI_COUNT_KIND, MPI_INTEGER, rank, 1, MPI_COMM_WORLD, MPI_INFO_NULL, r(1), code)
         CALL MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL)
         IF (code == MPI_ERR_UNSUPPORTED_OPERATION) RETURN
-        CALL MPI_Precv_init(got(1:12:2), 2, 2_MPI_COUNT_KIND, MPI_INTEGER, rank, 1, MPI_COMM_WORLD, MPI_INFO_NULL, r(2))
+        CALL MPI_Precv_init(got(1:12:2), 2, 2_MPI_COUNT_KIND, MPI_INTEGER, source=rank, tag=1, comm=MPI_COMM_WORLD, &
+            info=MPI_INFO_NULL, request=r(2))
         CALL MPI_Startall(2, r)
         CALL MPI_Pready(1, r(1))
         CALL MPI_Pready(0, r(1))
