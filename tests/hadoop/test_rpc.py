@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RPC by the core on real daemons: HDFS' commands, killed servers and clients; with --full YARN and jobs."""
+"""RPC by the core on real daemons, with --full: HDFS' commands, a killed NameNode, clients without us; YARN and a job."""
 import os
 import pathlib
 import re
@@ -56,6 +56,7 @@ class RpcCase(Waiting):
         return pathlib.Path(self.cluster.log(name)).read_text(errors="replace")
 
 
+@LONG
 class HdfsRpcTest(RpcCase):
     def test_commands_and_heartbeats_go_by_the_core(self):
         self.assertRegex(self.log("namenode"), r"Verbena serves calls to \S+ by self,shm")
