@@ -29,7 +29,8 @@ SUITES = {
                 **dict.fromkeys(["testNumInProcessHandlerMetrics", "testRpcMetrics", "testRpcMetricsInNanos", "testCalls",
                                  "testOverallRpcProcessingTimeMetric", "testRpcCallSuccessesMetric"], COUNTED_LATER)},
     "TestSaslRPC": {"testPerConnectionConf": CACHE},
-    "TestMultipleProtocolServer": {}, "TestRPCServerShutdown": {}, "TestCallerContext": {}, "TestRPCWaitForProxy": {},
+    "TestMultipleProtocolServer": {}, "TestRPCServerShutdown": {}, "TestCallerContext": {},
+    "TestRPCWaitForProxy": {"testInterruptedWaitForProxy": "its interrupt may come too late on a busy machine, by TCP, too"},
 }
 
 
