@@ -45,6 +45,31 @@ class CallerTest {
     }
 
     @Test
+    void a_call_that_was_run_and_lost_its_answer_has_one_effect_when_it_is_repeated_by_tcp() throws Exception {
+        try (Groups groups = new Groups(true); GetUserMappingsProtocolClientSideTranslatorPB client = groups.client()) {
+            Groups.connect(groups.conf, client);
+            AtomicReference<IOException> lost = new AtomicReference<>();
+            Thread first = new Thread(() -> {
+                Client.setCallIdAndRetryCount(9_000_001, 0, null);
+                lost.set(assertThrows(IOException.class, () -> client.getGroupsForUser("once a")));
+            });
+            first.start();
+            Groups.until("the call has run", () -> groups.deferred != null);
+            CoreNode.of(RpcConf.of(groups.conf)).server(new InetSocketAddress("127.0.0.1", groups.server.getPort()))
+                .down("as the test wants");
+            first.join();
+            assertTrue(lost.get() != null, "the call failed with the connection");
+            try {
+                Client.setCallIdAndRetryCount(9_000_001, 1, null);
+                assertArrayEquals(new String[] {"a1"}, client.getGroupsForUser("once a"));
+            } finally {
+                Client.setCallIdAndRetryCountUnprotected(null, 0, null);
+            }
+            assertEquals(1, groups.effects.get());
+        }
+    }
+
+    @Test
     void calls_of_hadoops_retrying_proxies_go_by_the_core() throws Exception {
         try (Groups groups = new Groups(true); GetUserMappingsProtocolClientSideTranslatorPB client = groups.client()) {
             Groups.connect(groups.conf, client);

@@ -32,7 +32,9 @@ final class Groups implements GetUserMappingsProtocol, AutoCloseable {
     final CountDownLatch go = new CountDownLatch(1);
     /** Calls that have arrived at "hold". */
     final AtomicInteger held = new AtomicInteger();
-    /** The last call at "defer". */
+    final AtomicInteger effects = new AtomicInteger();
+    private final RetryCache cache = new RetryCache("test", 0.01, TimeUnit.MINUTES.toNanos(10));
+    /** The last call at "defer", or the first run of one at "once". */
     volatile Server.Call deferred;
 
     /** core: our engine, else Hadoop's; settings come in pairs of names and values. */
@@ -147,6 +149,8 @@ final class Groups implements GetUserMappingsProtocol, AutoCloseable {
             case "hold":
                 hold();
                 return new String[] {words[1]};
+            case "once":
+                return once(words[1]);
             case "defer":
                 Server.Call call = Server.getCurCall().get();
                 call.postponeResponse();
@@ -155,6 +159,21 @@ final class Groups implements GetUserMappingsProtocol, AutoCloseable {
             default:
                 throw new IOException("unknown request " + request);
         }
+    }
+
+    /** As a NameNode does what may be done only once; the answer to the first run does not leave. */
+    private String[] once(String answer) {
+        RetryCache.CacheEntryWithPayload entry = RetryCache.waitForCompletion(cache, null, Server.getClientId(),
+            Server.getCallId());
+        if (entry != null && entry.isSuccess()) {
+            return (String[]) entry.getPayload();
+        }
+        String[] made = {answer + effects.incrementAndGet()};
+        RetryCache.setState(entry, true, made);
+        Server.Call call = Server.getCurCall().get();
+        call.postponeResponse();
+        deferred = call;
+        return made;
     }
 
     private void hold() throws IOException {
