@@ -131,11 +131,11 @@ TEST_F(Shelf, small_items_stay_in_memory_and_do_not_push_out_what_is_on_the_shel
 TEST_F(Shelf, stubs_take_at_most_about_half_of_the_memory)
 {
     open_with_shelf();
-    fill(300000, 600);
+    fill(120000, 600);
     EXPECT_GT(stats().stub_bytes, 2u << 20);
     EXPECT_LT(stats().stub_bytes, 5u << 20);
     EXPECT_GT(stats().counters.evictions, 0u);
-    EXPECT_NE(any("k299999"), "(none)");
+    EXPECT_NE(any("k119999"), "(none)");
     balanced();
 }
 
