@@ -75,7 +75,7 @@ item_t *shard_space(shard_t *shard, size_t key_bytes, size_t value_bytes, uint32
     size_t bytes = item_bytes(key_bytes, value_bytes);
     unsigned ttl = ttl_bucket(expiry, shard_now(shard->store));
     bool large = store_is_large(shard->store, key_bytes, value_bytes);
-    if (large)
+    if (large && shard->store->shelf.put != NULL)
         restore_spare(shard); /* the stub of a large item that goes to disk may need it */
     extent_t *extent = pinned  ? take_pinned(shard, pool_grains(bytes))
                        : large ? take(shard, EXTENT_DRAFT, pool_grains(bytes))
