@@ -33,6 +33,8 @@ public final class CoreRpcServer extends ProtobufRpcEngine2.Server {
             }
         } catch (IllegalArgumentException e) {
             LOG.error("Verbena stands aside, calls to port {} come by TCP: {}", getPort(), e.getMessage());
+        } catch (LinkageError e) {
+            LOG.warn("Verbena stands aside, calls to port {} come by TCP: this Hadoop differs: {}", getPort(), e.toString());
         }
         streams = made;
     }
