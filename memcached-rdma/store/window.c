@@ -109,8 +109,9 @@ static bool choose(pool_t *pool, uint32_t grains, uint64_t avoid, window_t *best
 
 /* ------------------------------------------------------------------------------------------- an index */
 
-/* Below the index at the end of a memory, so that it does not cut up the space; where something is pinned, below that, and, with a
- * shelf, below a spare, without which stubs of the window would have no place. */
+/* Below the index at the end of a memory, so that it does not cut up the space; where something is pinned, below that. With a
+ * shelf also below spares, without which stubs of the window would have no place, and below open segments: each would be emptied
+ * into a spare beside it, and become the next spare. */
 static bool choose_high(const pool_t *pool, const pool_memory_t *memory, uint32_t grains, uint64_t avoid,
                         window_t *window)
 {
@@ -118,7 +119,8 @@ static bool choose_high(const pool_t *pool, const pool_memory_t *memory, uint32_
     while (at > 0 && end - at < grains) {
         const extent_t *extent = memory->at[at - 1];
         at = pool_grain_in_memory(pool, extent->grain);
-        if (!is_usable(extent, avoid) || (pool->spares_stay && extent->kind == EXTENT_SPARE))
+        bool stays = pool->spares_stay && (extent->kind == EXTENT_SPARE || extent->kind == EXTENT_OPEN);
+        if (stays || !is_usable(extent, avoid))
             end = at;
     }
     *window = (window_t){.from = first + at, .to = first + end};
