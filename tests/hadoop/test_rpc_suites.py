@@ -3,7 +3,6 @@
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -11,12 +10,11 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from case import LONG  # noqa: E402  (needs the path above)
+import launcher  # noqa: E402  (needs the path above)
+from case import LONG  # noqa: E402
 from cluster import conf, java  # noqa: E402
-from test_contract import LOG4J  # noqa: E402
 from test_rpc import ENGINE  # noqa: E402
 
-LIMIT = 900  # seconds for one class
 PACKAGE = "org.apache.hadoop.ipc."
 # Hadoop keeps clients by socket factory, and ours has a factory of its own.
 CACHE = "counts connections in Hadoop's entry of its cache of clients"
@@ -44,23 +42,15 @@ class RpcSuitesTest(unittest.TestCase):
         engines = {f"rpc.engine.{PACKAGE}TestRpcBase${name}": ENGINE for name in ("TestRpcService", "CustomProto")}
         (self.folder / "core-site.xml").write_text(conf.site(
             {**engines, "verbena.rpc.auth": "none", "verbena.rpc.first.calls": 1, "verbena.core.proto.cost_file": "none"}))
-        (self.folder / "log4j.properties").write_text(LOG4J)
-
-    def run_suite(self, name):
-        beside = java.jars.fetched(f"hadoop-contract-{java.VERSION}", str(HERE / "contract/pom.xml"))
-        path = ":".join([str(self.folder), os.environ["VERBENA_HADOOP_JAR"],
-                         f"{beside}/hadoop-common-{java.VERSION}-test-sources.jar", f"{java.library()}/*", f"{beside}/*"])
-        argv = ["java", "-Xmx1g", *java.QUICK, *java.OPENS, f"-Dtest.build.data={self.folder / 'data'}", "-cp", path,
-                "org.junit.platform.console.ConsoleLauncher", "execute", "--disable-banner", "--disable-ansi-colors",
-                "--details=tree", f"--select-class={PACKAGE}{name}"]
-        return subprocess.run(argv, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, errors="replace", timeout=LIMIT, check=False).stdout
+        # Before Hadoop's jars: its own tests bring protocols of their own.
+        self.before = [os.environ["VERBENA_HADOOP_JAR"],
+                       f"{launcher.beside()}/hadoop-common-{java.VERSION}-test-sources.jar"]
 
     def test_hadoops_own_tests_of_rpc_pass_with_our_engine(self):
         by_core = 0
         for name, known in SUITES.items():
             with self.subTest(name):
-                output = self.run_suite(name)
+                output = launcher.run(self.folder, self.before, [PACKAGE + name])
                 self.assertRegex(output, r"\[ *[1-9]\d* tests successful", output[-3000:])
                 failed = set(re.findall(r"JUnit Jupiter:\w+:(\w+)\(", output))
                 self.assertLessEqual(failed, set(known), output[-6000:])
