@@ -134,6 +134,9 @@ final class SharedVolumes implements VolumeUser, AutoCloseable {
         if (away != null) {
             delete(pool, away);
         }
+        if (away != null && away != shared) {
+            dataset.dropCopy(pool, shared.getBlockId());
+        }
     }
 
     private static boolean isSame(ReplicaInfo own, ReplicaInfo shared) {

@@ -187,6 +187,19 @@ public final class TieredDataset extends FsDatasetImpl {
         });
     }
 
+    /** Deletes the copy below memory of a replica that another one has replaced. */
+    void dropCopy(String pool, long id) {
+        String name = MoveGuard.name(pool, id);
+        try {
+            guard.move(id, () -> {
+                copies.drop(name);
+                return null;
+            });
+        } catch (IOException e) {
+            LOG.warn("Verbena: the copy of block {} below memory stays on its volume, without use: {}", id, e.toString());
+        }
+    }
+
     private ReplicaHandler inTierOrSlower(StorageType wanted, ExtendedBlock block, Maker maker) throws IOException {
         IOException full = null;
         for (StorageType next : fromTo(wanted)) {

@@ -105,6 +105,18 @@ class TierMovesTest {
     // --------------------------------------------------------------------------------------------- copies
 
     @Test
+    void a_replica_of_the_shared_path_leaves_no_copy_of_the_one_it_replaces() throws Exception {
+        ExtendedBlock block = cluster.write("replaced", BYTES);
+        persist(block);
+        only(cluster.found("ssd", block));
+        cluster.dataset().dropCopy(block.getBlockPoolId(), block.getBlockId());
+        assertEquals(List.of(), cluster.found("ssd", block));
+        assertFalse(cluster.dataset().copies().has(name(block)));
+        cluster.dataset().dropCopy(block.getBlockPoolId(), block.getBlockId()); // there is none
+        assertHas("replaced", BYTES, 0);
+    }
+
+    @Test
     void a_copy_has_the_blocks_bytes_in_hadoops_own_folder_and_changes_nothing_for_the_name_node() throws Exception {
         ExtendedBlock block = cluster.write("copied", BYTES);
         assertEquals(StorageType.SSD, persist(block).getStorageType());
