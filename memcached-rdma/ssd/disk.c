@@ -50,7 +50,8 @@ static bool open_file(disk_t *disk, const disk_file_t *wanted, char error[DISK_E
         return refuse(error, wanted->path, strerror(errno));
     disk->file_count++;
     if (flock(file->fd, LOCK_EX | LOCK_NB) != 0)
-        return refuse(error, wanted->path, "another server uses it; give each server a file of its own");
+        return refuse(error, wanted->path,
+                      "another server uses it, or it is given twice; give each server a file of its own");
     disk->page_count += (uint32_t)pages;
     return fit_size(file->fd, wanted, error);
 }
