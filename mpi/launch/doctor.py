@@ -39,7 +39,7 @@ def describe(build, libraries, missing):
         if name in FAMILIES or ours:
             print(f"  {name} => {file or 'not found'}{' (Verbena)' if ours else ''}")
         elif FORTRAN.fullmatch(name):
-            print(f"  {name} => {file or 'not found'}: a Fortran interface, which Verbena does not have for this ABI")
+            print(f"  {name} => {file or 'not found'}: a Fortran interface, not in Verbena; compile by its mpifort")
             problems += 1
         elif file is None:
             print(f"  {name} => not found: install the package that has it")
@@ -53,7 +53,7 @@ def describe(build, libraries, missing):
 
 def main():
     if len(sys.argv) != 3 or sys.argv[2].startswith("-"):
-        print(__doc__.splitlines()[2], file=sys.stderr)
+        print("usage: ./verbena doctor mpi PROGRAM", file=sys.stderr)
         return 2
     build = pathlib.Path(sys.argv[1]).resolve()
     if not pathlib.Path(sys.argv[2]).is_file():
