@@ -61,7 +61,7 @@ def main():
         return 2
     libraries, missing = ask_loader(build, sys.argv[2])
     if not libraries:
-        print(f"{sys.argv[2]} is no program that the loader starts; of a script, name the interpreter", file=sys.stderr)
+        print(f"{sys.argv[2]} is no program for the loader; write ./NAME, and name a script's interpreter", file=sys.stderr)
         return 2
     if FAMILIES.keys().isdisjoint(libraries):
         print("needs no MPI library by itself; modules that it loads later get those of Verbena under mpiexec")
