@@ -43,5 +43,5 @@ target_link_libraries(mpifort_abi PRIVATE mpi_abi ${CMAKE_DL_LIBS})
 set_target_properties(mpifort_abi PROPERTIES SOVERSION 1 LIBRARY_OUTPUT_DIRECTORY ${LIB} BUILD_RPATH $ORIGIN
                       BUILD_RPATH_USE_ORIGIN ON INSTALL_RPATH $ORIGIN)
 install(TARGETS mpifort_abi LIBRARY DESTINATION lib COMPONENT mpi)
-install(PROGRAMS ${BIN}/mpifort DESTINATION bin COMPONENT mpi)
+install(PROGRAMS ${BIN}/mpifort ${BIN}/mpif77 ${BIN}/mpif90 DESTINATION bin COMPONENT mpi)
 install(FILES ${INC}/mpif.h ${modules} DESTINATION include COMPONENT mpi)

@@ -148,12 +148,14 @@ def flang(build):
 
 
 def cmake(build):
-    """CMake's own module finds this build by its mpifort."""
+    """CMake's own module finds what was installed by its mpifort, which it looks for by older names, too."""
     need_compiler()
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         (folder / "CMakeLists.txt").write_text(PROJECT.format(here=HERE))
-        for step in (("-S", folder, "-B", folder / "made", f"-DMPI_HOME={build}"), ("--build", folder / "made")):
+        installed = folder / "installed"
+        for step in (("--install", build, "--component", "mpi", "--prefix", installed),
+                     ("-S", folder, "-B", folder / "made", f"-DMPI_HOME={installed}"), ("--build", folder / "made")):
             result = run("cmake", *step)
             if result.returncode != 0:
                 return [result.stdout, result.stderr]
