@@ -237,6 +237,7 @@ class CommandsTest(DiskCase):
         server = self.filled()
         for first in range(0, 200000, 20000):
             server.ask(b"".join(b"set s%d 0 0 1 noreply\r\nx\r\n" % i for i in range(first, first + 20000)) + b"mn\r\n")
+            self.drained(server)
         self.assertEqual(self.check(server, range(20000)), 20000)
 
     def test_idle_items_go_to_disk_early(self):
@@ -324,7 +325,9 @@ class FaultsTest(DiskCase):
         self.assertGreater(kept, 100)
         self.fill(server, range(0)) # the server still serves
         self.assertEqual(server.ask(b"set a 0 0 1\r\nx\r\nget a\r\n"), b"STORED\r\nVALUE a 0 1\r\nx\r\nEND\r\n")
-        self.assertEqual(len(self.end_lines(server)), 1)
+        # A record written behind the cut gives the file its length again: reads are wrong then, and not short.
+        failed = server.stats("verbena")["disk"] == "failed"
+        self.assertEqual(len(self.end_lines(server)), failed)
 
     def test_changed_bytes_are_misses_and_counted(self):
         server = self.server()
