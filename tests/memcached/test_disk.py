@@ -235,8 +235,8 @@ class CommandsTest(DiskCase):
 
     def test_small_items_do_not_push_out_items_on_disk(self):
         server = self.filled()
-        for first in range(0, 200000, 20000):
-            server.ask(b"".join(b"set s%d 0 0 1 noreply\r\nx\r\n" % i for i in range(first, first + 20000)) + b"mn\r\n")
+        for first in range(0, 100000, 4000):
+            server.ask(b"".join(b"set s%d 0 0 1 noreply\r\nx\r\n" % i for i in range(first, first + 4000)) + b"mn\r\n")
             self.drained(server)
         self.assertEqual(self.check(server, range(20000)), 20000)
 
