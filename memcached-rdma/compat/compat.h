@@ -97,7 +97,7 @@ typedef struct query {
 /* ---- state.c */
 /* Begins a call: checks the handle, drops the last error. */
 rc_t call_begin(memcached_st *ptr);
-/* Ends connections, after what is pending. They come again with the next request. */
+/* Sends pending requests, then ends the connections. The next request connects again. */
 void connections_close(memcached_st *ptr);
 /* Drops the items that no fetch has taken. */
 void found_drop(memcached_st *ptr);

@@ -20,7 +20,7 @@ typedef struct call {
     size_t data_bytes;      /* that are fetched, at its end */
     hold_t hold;            /* of the value, while it is fetched */
     loads_t loads;          /* values on disk that it needs */
-    const char *key, *rest; /* what it runs with again, in `data` or in the draft */
+    const char *key, *rest; /* key and other words for the next run, in `data` or in the draft */
     size_t rest_bytes;
     bool commits;  /* again: the draft is whole */
     reply_t reply; /* data of the answer */

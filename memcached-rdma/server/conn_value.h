@@ -6,7 +6,7 @@
 #include "server/conn.h"
 
 exec_t conn_exec(conn_t *conn);
-/* After a command: one that is parked waits for what it needs, and runs again. */
+/* After a command: a parked command waits for its values on disk, and runs again. */
 void conn_park(conn_t *conn, const exec_t *exec);
 /* Where the next bytes of the value go; NULL: nowhere, it is lost. */
 char *value_target(const conn_t *conn);

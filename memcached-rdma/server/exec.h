@@ -29,7 +29,7 @@ bool exec_request(exec_t *exec, request_t *request);
 /* A request with a value. True: fill the draft, then commit or abandon it. False: answered already; the value and its end
  * are to be thrown away. */
 bool exec_begin(exec_t *exec, const request_t *request, store_draft_t *draft);
-/* Parked: call again with the same draft, when what is needed was read. */
+/* Parked: call again with the same draft, when the loads have read their values. */
 void exec_commit(exec_t *exec, const request_t *request, store_draft_t *draft);
 /* The value did not end where it should: abandons the draft. */
 void exec_bad_value(exec_t *exec, const request_t *request, store_draft_t *draft);

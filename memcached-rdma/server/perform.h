@@ -15,7 +15,7 @@ typedef struct perform_expiry {
 } perform_expiry_t;
 
 perform_expiry_t perform_expiry(const server_t *server, const request_t *request);
-/* One key of a get: of the request, or of its list. STORE_ON_DISK, here and below: `loads` has noted what is needed. */
+/* One key of a get: of the request, or of its list. STORE_ON_DISK, here and below: `loads` has noted the values. */
 store_status_t perform_get(const server_t *server, loads_t *loads, const request_t *request, perform_expiry_t expiry,
                            text_t key, store_visit_t visit, void *arg);
 /* Notes what such a get will need, and does nothing else. */

@@ -32,7 +32,7 @@ typedef struct disk_config {
     void *arg;
 } disk_config_t;
 
-/* False: the error says what is wrong; nothing is open. */
+/* False: `error` has cause and cure, and no file is open. */
 bool disk_open(const disk_config_t *config, disk_t **disk_p, char error[DISK_ERROR]);
 /* Nobody uses it any more. */
 void disk_close(disk_t *disk);
@@ -47,7 +47,7 @@ bool disk_put(disk_t *disk, const disk_item_t *item, place_t *place_p);
 bool disk_has_room(disk_t *disk, size_t bytes);
 /* Nobody refers to the record at this place any more. */
 void disk_gone(disk_t *disk, const place_t *place, size_t key_bytes);
-/* The page still holds what it held when the place was given. */
+/* The page still holds the records that it held when the place was given. */
 bool disk_has(disk_t *disk, const place_t *place);
 /* Writes a piece of the buffer, if a worthwhile one is there; all: any piece. True: there is more. */
 bool disk_write(disk_t *disk, bool all);
@@ -74,7 +74,7 @@ bool disk_reclaim(disk_t *disk, const disk_owner_t *owner);
 typedef enum disk_result {
     DISK_OK,
     DISK_LOST,     /* the page holds other items: the item was moved, or is gone */
-    DISK_BAD,      /* it cannot be read, or is not what was written */
+    DISK_BAD,      /* the record cannot be read, or has other bytes than those written */
     DISK_NO_MEMORY /* for the buffer */
 } disk_result_t;
 
