@@ -4,15 +4,17 @@ package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 
 import java.io.IOException;
 import java.io.OutputStream;
+import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.function.BooleanSupplier;
-import java.util.stream.Stream;
 import org.apache.commons.io.FileUtils;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.StorageType;
@@ -35,6 +37,7 @@ final class TierCluster implements AutoCloseable {
     private static final int PAGE = 4096;
     /** What a whole block takes in memory. */
     static final long WHOLE = BLOCK + (CHUNK_SUMS + PAGE - 1) / PAGE * PAGE;
+    private static final List<String> TIERS = List.of("memory", "ssd", "disk");
     private static final long LIMIT_MS = 120_000;
     private static final long PAUSE_MS = 20;
     private static final org.apache.hadoop.fs.Path MEMORY = new org.apache.hadoop.fs.Path("/memory");
@@ -187,12 +190,44 @@ final class TierCluster implements AutoCloseable {
     List<Path> found(String tier, ExtendedBlock block) throws IOException {
         List<Path> found = new ArrayList<>();
         if (Files.isDirectory(work.resolve(tier))) {
-            try (Stream<Path> all = Files.walk(work.resolve(tier))) {
-                all.filter(file -> block == null ? Block.isBlockFilename(file.toFile())
-                    : file.getFileName().toString().equals(block.getBlockName())).forEach(found::add);
-            }
+            Files.walkFileTree(work.resolve(tier), new SimpleFileVisitor<>() {
+                @Override
+                public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
+                    if (block == null ? Block.isBlockFilename(file.toFile())
+                            : file.getFileName().toString().equals(block.getBlockName())) {
+                        found.add(file);
+                    }
+                    return FileVisitResult.CONTINUE;
+                }
+
+                @Override
+                public FileVisitResult visitFileFailed(Path file, IOException cause) {
+                    return FileVisitResult.CONTINUE; // the DataNode has deleted it meanwhile
+                }
+            });
         }
         return found;
+    }
+
+    /** Deletes a file of one block, and waits for the DataNode, which forgets a replica first and deletes its files later. */
+    void delete(String name, ExtendedBlock block) throws Exception {
+        files.delete(path(name), false);
+        untilGone(block);
+    }
+
+    /** Waits until nothing of a block is left: no replica, no copy, no file, no byte in the books. */
+    void untilGone(ExtendedBlock block) throws InterruptedException {
+        until("nothing of block " + block + " is left", () -> replica(block) == null
+            && !dataset().copies().has(MoveGuard.name(block.getBlockPoolId(), block.getBlockId()))
+            && TIERS.stream().allMatch(tier -> hasNone(tier, block)) && dataset().getPendingAsyncDeletions() == 0);
+    }
+
+    private boolean hasNone(String tier, ExtendedBlock block) {
+        try {
+            return found(tier, block).isEmpty();
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
     }
 
     static void until(String what, BooleanSupplier condition) throws InterruptedException {

@@ -59,7 +59,7 @@ class TierManagerTest {
             cluster.files().delete(TierCluster.path(name), false);
         }
         for (ExtendedBlock block : blocks.values()) {
-            TierCluster.until(block + " is deleted", () -> cluster.replica(block) == null);
+            cluster.untilGone(block);
         }
     }
 

@@ -86,11 +86,6 @@ class TierMovesTest {
         assertArrayEquals(whole, cluster.read(name));
     }
 
-    private static void delete(String name, ExtendedBlock block) throws Exception {
-        cluster.files().delete(TierCluster.path(name), false);
-        TierCluster.until("block " + block + " is deleted", () -> cluster.replica(block) == null);
-    }
-
     private static Path only(List<Path> found) {
         assertEquals(1, found.size(), found.toString());
         return found.get(0);
@@ -144,7 +139,7 @@ class TierMovesTest {
                 throw new AssertionError(e);
             }
         });
-        delete("damaged", block);
+        cluster.delete("damaged", block);
     }
 
     @Test
@@ -166,9 +161,8 @@ class TierMovesTest {
     void a_copy_goes_with_its_block() throws Exception {
         ExtendedBlock block = cluster.write("gone", BYTES);
         persist(block);
-        delete("gone", block);
-        assertEquals(List.of(), cluster.found("ssd", block));
-        assertFalse(cluster.dataset().copies().has(name(block)));
+        only(cluster.found("ssd", block));
+        cluster.delete("gone", block);
     }
 
     // --------------------------------------------------------------------------------------------- switches
@@ -311,8 +305,7 @@ class TierMovesTest {
         ExtendedBlock leaving = cluster.block("open");
         cluster.dataset().guard().leaves(leaving.getBlockPoolId(), leaving.getBlockId());
         assertTrue(lowerRefused(leaving).contains("it is deleted"));
-        delete("open", leaving);
-        assertEquals(List.of(), cluster.found("ssd", leaving));
+        cluster.delete("open", leaving);
     }
 
     @Test
