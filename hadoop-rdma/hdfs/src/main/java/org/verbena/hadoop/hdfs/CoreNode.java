@@ -12,15 +12,14 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.util.ShutdownHookManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnContext;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
 import org.verbena.core.plugin.Carriers;
 import org.verbena.core.plugin.ClusterKey;
+import org.verbena.core.plugin.CoreContexts;
 import org.verbena.core.plugin.FailedStart;
 import org.verbena.core.plugin.PluginLog;
-import org.verbena.core.plugin.RefusalLog;
 import org.verbena.core.plugin.StreamBudget;
 import org.verbena.core.stream.StreamLimits;
 import org.verbena.core.stream.VbnStreams;
@@ -140,12 +139,8 @@ final class CoreNode {
     }
 
     private VbnContext open(InetAddress local) throws IOException, GeneralSecurityException {
-        VbnConfig config = conf.coreConfig()
-            .log(new RefusalLog(new PluginLog(LOG::error, LOG::warn, LOG::info, LOG::debug), conf.key()));
-        if (!conf.core().containsKey(HdfsConf.INTERFACE)) {
-            config.set(HdfsConf.INTERFACE, local.getHostAddress());
-        }
-        return VbnContext.open(config);
+        return CoreContexts.open(conf.coreConfig(), conf.core(), conf.key(),
+            new PluginLog(LOG::error, LOG::warn, LOG::info, LOG::debug), local);
     }
 
     /** Of the streams to others; null before {@link #start}. */

@@ -4,10 +4,7 @@ package org.verbena.hadoop.net;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
-import java.net.SocketAddress;
-import java.net.SocketOption;
 import java.nio.ByteBuffer;
-import java.nio.channels.AlreadyConnectedException;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.IllegalBlockingModeException;
@@ -18,16 +15,14 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnStatus;
+import org.verbena.core.stream.StreamChannel;
 import org.verbena.core.stream.VbnStream;
 
 /**
  * A stream as a connected socket channel, for {@code SocketInputStream} and {@code SocketOutputStream} of Hadoop, which keep
  * the time-outs. Non-blocking use only, which is theirs. One thread reads and one writes at a time.
  */
-public final class CoreSocketChannel extends SocketChannel {
-    private final VbnStream stream;
-    private final InetSocketAddress local;
-    private final InetSocketAddress remote;
+public final class CoreSocketChannel extends StreamChannel {
     private final Runnable whenClosed;
     private final Set<CoreSelector> watching = ConcurrentHashMap.newKeySet();
     /** Of a DataNode's end, else null. */
@@ -42,10 +37,7 @@ public final class CoreSocketChannel extends SocketChannel {
      * @param whenClosed run once, at the end
      */
     public CoreSocketChannel(VbnStream stream, InetSocketAddress local, InetSocketAddress remote, Runnable whenClosed) {
-        super(CoreSelectorProvider.INSTANCE);
-        this.stream = stream;
-        this.local = local;
-        this.remote = remote;
+        super(CoreSelectorProvider.INSTANCE, stream, local, remote);
         this.whenClosed = whenClosed;
         stream.onChange(changed -> watching.forEach(CoreSelector::changed));
     }
@@ -199,36 +191,6 @@ public final class CoreSocketChannel extends SocketChannel {
     }
 
     @Override
-    public SocketChannel bind(SocketAddress address) {
-        throw new AlreadyConnectedException();
-    }
-
-    @Override
-    public boolean connect(SocketAddress address) {
-        throw new AlreadyConnectedException();
-    }
-
-    @Override
-    public boolean finishConnect() {
-        return true;
-    }
-
-    @Override
-    public boolean isConnected() {
-        return true;
-    }
-
-    @Override
-    public boolean isConnectionPending() {
-        return false;
-    }
-
-    @Override
-    public SocketChannel shutdownInput() {
-        return this; // what still comes is bounded by the window, and goes with close
-    }
-
-    @Override
     public SocketChannel shutdownOutput() throws IOException {
         try {
             sendAnswers();
@@ -242,31 +204,6 @@ public final class CoreSocketChannel extends SocketChannel {
     @Override
     public Socket socket() {
         throw new UnsupportedOperationException("a stream has no socket of its own: " + this);
-    }
-
-    @Override
-    public InetSocketAddress getRemoteAddress() {
-        return remote;
-    }
-
-    @Override
-    public InetSocketAddress getLocalAddress() {
-        return local;
-    }
-
-    @Override
-    public <T> SocketChannel setOption(SocketOption<T> name, T value) {
-        throw new UnsupportedOperationException("a stream has no options: " + name);
-    }
-
-    @Override
-    public <T> T getOption(SocketOption<T> name) {
-        throw new UnsupportedOperationException("a stream has no options: " + name);
-    }
-
-    @Override
-    public Set<SocketOption<?>> supportedOptions() {
-        return Set.of();
     }
 
     @Override
@@ -284,10 +221,5 @@ public final class CoreSocketChannel extends SocketChannel {
     @Override
     protected void implConfigureBlocking(boolean block) {
         // read and write refuse the blocking mode
-    }
-
-    @Override
-    public String toString() {
-        return "stream of the core, local=" + local + " remote=" + remote;
     }
 }

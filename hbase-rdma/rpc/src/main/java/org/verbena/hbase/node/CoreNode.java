@@ -14,14 +14,13 @@ import org.apache.hadoop.util.ShutdownHookManager;
 import org.apache.hbase.thirdparty.io.netty.util.concurrent.DefaultThreadFactory;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnContext;
 import org.verbena.core.VbnException;
 import org.verbena.core.plugin.Carriers;
+import org.verbena.core.plugin.CoreContexts;
 import org.verbena.core.plugin.FailedStart;
 import org.verbena.core.plugin.PathCounts;
 import org.verbena.core.plugin.PluginLog;
-import org.verbena.core.plugin.RefusalLog;
 import org.verbena.core.plugin.Remotes;
 import org.verbena.core.plugin.StreamBudget;
 import org.verbena.core.stream.StreamLimits;
@@ -106,12 +105,8 @@ public final class CoreNode {
     }
 
     private void open(InetAddress local) throws IOException, GeneralSecurityException {
-        VbnConfig config = conf.coreConfig()
-            .log(new RefusalLog(new PluginLog(LOG::error, LOG::warn, LOG::info, LOG::debug), conf.key()));
-        if (!conf.core().containsKey("tl.tcp.interface")) {
-            config.set("tl.tcp.interface", local.getHostAddress());
-        }
-        context = VbnContext.open(config);
+        context = CoreContexts.open(conf.coreConfig(), conf.core(), conf.key(),
+            new PluginLog(LOG::error, LOG::warn, LOG::info, LOG::debug), local);
         try {
             group = new VbnEventLoopGroup(context, conf.loops(), new DefaultThreadFactory("verbena-hbase", true),
                 StreamLimits.DEFAULT, StreamBudget.shared(), true);

@@ -5,18 +5,14 @@ package org.verbena.hadoop.rpc.node;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
-import java.net.SocketAddress;
-import java.net.SocketOption;
 import java.nio.ByteBuffer;
-import java.nio.channels.AlreadyConnectedException;
 import java.nio.channels.ClosedChannelException;
-import java.nio.channels.SocketChannel;
 import java.util.ArrayDeque;
-import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnStatus;
+import org.verbena.core.stream.StreamChannel;
 import org.verbena.core.stream.VbnStream;
 
 /**
@@ -26,14 +22,11 @@ import org.verbena.core.stream.VbnStream;
  *
  * <p>One thread at a time serves a channel: whoever takes it from the queue of those that are ready, until {@link #served}.
  */
-public final class CallChannel extends SocketChannel {
+public final class CallChannel extends StreamChannel {
     /** While more than this is kept, no further request is read. */
     public static final int KEPT_MAX = 1 << 20;
 
-    private final VbnStream stream;
     private final Socket socket;
-    private final InetSocketAddress local;
-    private final InetSocketAddress remote;
     private final AtomicBoolean scheduled = new AtomicBoolean();
     private volatile Consumer<CallChannel> whenReady;
     private volatile Object user;
@@ -50,10 +43,7 @@ public final class CallChannel extends SocketChannel {
      * @param remote the client's
      */
     public CallChannel(VbnStream stream, InetSocketAddress local, InetSocketAddress remote) throws IOException {
-        super(null);
-        this.stream = stream;
-        this.local = local;
-        this.remote = remote;
+        super(null, stream, local, remote);
         this.socket = new StreamSocket(local, remote, null, null, this);
     }
 
@@ -208,71 +198,5 @@ public final class CallChannel extends SocketChannel {
     @Override
     public Socket socket() {
         return socket;
-    }
-
-    @Override
-    public InetSocketAddress getRemoteAddress() {
-        return remote;
-    }
-
-    @Override
-    public InetSocketAddress getLocalAddress() {
-        return local;
-    }
-
-    @Override
-    public boolean isConnected() {
-        return true;
-    }
-
-    @Override
-    public boolean isConnectionPending() {
-        return false;
-    }
-
-    @Override
-    public boolean finishConnect() {
-        return true;
-    }
-
-    @Override
-    public boolean connect(SocketAddress address) {
-        throw new AlreadyConnectedException();
-    }
-
-    @Override
-    public SocketChannel bind(SocketAddress address) {
-        throw new AlreadyConnectedException();
-    }
-
-    @Override
-    public SocketChannel shutdownInput() {
-        return this;
-    }
-
-    @Override
-    public SocketChannel shutdownOutput() {
-        stream.endOutput();
-        return this;
-    }
-
-    @Override
-    public <T> SocketChannel setOption(SocketOption<T> name, T value) {
-        throw new UnsupportedOperationException("a stream has no options: " + name);
-    }
-
-    @Override
-    public <T> T getOption(SocketOption<T> name) {
-        throw new UnsupportedOperationException("a stream has no options: " + name);
-    }
-
-    @Override
-    public Set<SocketOption<?>> supportedOptions() {
-        return Set.of();
-    }
-
-    @Override
-    public String toString() {
-        return "stream of the core, local=" + local + " remote=" + remote;
     }
 }

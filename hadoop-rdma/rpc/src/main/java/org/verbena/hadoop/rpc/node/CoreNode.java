@@ -17,15 +17,14 @@ import java.util.function.Consumer;
 import org.apache.hadoop.util.ShutdownHookManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnContext;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
 import org.verbena.core.plugin.Carriers;
+import org.verbena.core.plugin.CoreContexts;
 import org.verbena.core.plugin.FailedStart;
 import org.verbena.core.plugin.PathCounts;
 import org.verbena.core.plugin.PluginLog;
-import org.verbena.core.plugin.RefusalLog;
 import org.verbena.core.plugin.Remotes;
 import org.verbena.core.plugin.StreamBudget;
 import org.verbena.core.stream.StreamLimits;
@@ -158,12 +157,8 @@ public final class CoreNode {
     }
 
     private VbnContext open(InetAddress local) throws IOException, GeneralSecurityException {
-        VbnConfig config = conf.coreConfig()
-            .log(new RefusalLog(new PluginLog(LOG::error, LOG::warn, LOG::info, LOG::debug), conf.key()));
-        if (!conf.core().containsKey("tl.tcp.interface")) {
-            config.set("tl.tcp.interface", local.getHostAddress());
-        }
-        return VbnContext.open(config);
+        return CoreContexts.open(conf.coreConfig(), conf.core(), conf.key(),
+            new PluginLog(LOG::error, LOG::warn, LOG::info, LOG::debug), local);
     }
 
     /** Returns what carries calls, for the log. */
