@@ -166,6 +166,7 @@ static void block_signals(void)
     sigaddset(&set, SIGHUP); /* as memcached, which reads its files again */
     (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file at the limit of ulimit -f is a full disk, and no reason to end */
 }
 
 static void on_evicted(void *arg, const store_hit_t *hit)

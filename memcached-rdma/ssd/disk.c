@@ -20,12 +20,16 @@ static bool refuse(char error[DISK_ERROR], const char *path, const char *cause)
     return false;
 }
 
-/* A regular file gets its size; a device must have it. */
+/* A regular file gets its size; a device must have it. Others, such as /dev/null or a pipe, lose what is
+ * written. */
 static bool fit_size(int fd, const disk_file_t *wanted, char error[DISK_ERROR])
 {
     struct stat found;
     if (fstat(fd, &found) != 0)
         return refuse(error, wanted->path, strerror(errno));
+    if (!S_ISREG(found.st_mode) && !S_ISBLK(found.st_mode))
+        return refuse(error, wanted->path,
+                      "it is neither a file nor a block device, so it would not keep the items; give one of these");
     if (S_ISREG(found.st_mode) && (uint64_t)found.st_size != wanted->bytes && ftruncate(fd, (off_t)wanted->bytes) != 0)
         return refuse(error, wanted->path, strerror(errno));
     off_t end = S_ISBLK(found.st_mode) ? lseek(fd, 0, SEEK_END) : (off_t)wanted->bytes;
@@ -45,7 +49,7 @@ static bool open_file(disk_t *disk, const disk_file_t *wanted, char error[DISK_E
                       "it is smaller than a page; give it a larger size, or a smaller ext_page_size");
     if (disk->page_count + pages >= UINT32_MAX)
         return refuse(error, wanted->path, "too many pages; raise ext_page_size");
-    file->fd = open(wanted->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600); /* the items are nobody else's */
+    file->fd = open(wanted->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600); /* the items are nobody else's */
     if (file->fd < 0)
         return refuse(error, wanted->path, strerror(errno));
     disk->file_count++;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Items on disk: written in order, found in the buffer and in the file, pages emptied in their order.
+#include <sys/stat.h>
+
 #include "disk_test.h"
 
 TEST_F(DiskTest, an_item_is_read_from_the_buffer_and_from_the_file)
@@ -180,6 +182,12 @@ TEST_F(DiskTest, wrong_files_are_refused_with_a_cure)
     EXPECT_NE(open_as({file(folder + "/no/file", MIB)}).find("No such file"), std::string::npos);
     EXPECT_NE(open_as({file(path(), 4 * MIB)}, MIB, 2 * MIB).find("raise ext_page_size"), std::string::npos);
     EXPECT_NE(open_as({file(path(), 4 * MIB), file(path(), 4 * MIB)}).find("another server"), std::string::npos);
+    ASSERT_EQ(mkfifo((folder + "/pipe").c_str(), 0600), 0);
+    for (const std::string &loses : {std::string("/dev/null"), std::string("/dev/zero"), folder + "/pipe"}) {
+        std::string said = open_as({file(loses, MIB)});
+        EXPECT_NE(said.find("neither a file nor a block device"), std::string::npos) << loses << ": " << said;
+    }
+    EXPECT_NE(open_as({file(folder, MIB)}).find("Is a directory"), std::string::npos);
 }
 
 TEST_F(DiskTest, a_restart_finds_the_items_and_frees_pages_without_any)
