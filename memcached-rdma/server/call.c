@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/os.h"
 #include "server/perform.h"
 
 #define LIST_PENDING_MAX TURN_BYTES /* bytes of one answer to a list of keys; the client asks again for the others */
@@ -66,9 +65,8 @@ static void call_put(call_t *call)
 static void call_wait(call_t *call, uint64_t bytes)
 {
     native_t *native = call->native;
-    uint64_t now = os_now_ns();
     uint64_t lease = (uint64_t)native->worker->server->settings.lease_ms * 1000000 + bytes * LEASE_NS_PER_BYTE;
-    call->deadline_ns = now + lease;
+    call->deadline_ns = native_clock(native) + lease;
     list_append(&native->waiting, &call->link);
 }
 

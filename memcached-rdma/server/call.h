@@ -13,7 +13,7 @@ typedef struct call {
     list_link_t link; /* in `waiting` or `spare` of native */
     native_t *native;
     session_t *session;
-    uint64_t deadline_ns; /* end of the lease, while it waits */
+    uint64_t deadline_ns; /* end of the lease by native_clock, while it waits */
     message_request_t message;
     store_draft_t draft;    /* of a value that is being fetched */
     char *data;             /* heap for a value that is fetched, with its key in front; NULL else */

@@ -40,8 +40,9 @@ static void end_lease(native_t *native, session_t *session)
     vbn_disconnect(peer, VBN_CLOSE_NOW); /* its operations end, in this call or in vbn_progress */
 }
 
-static void check_leases(native_t *native, uint64_t now)
+static void check_leases(native_t *native)
 {
+    uint64_t now = native_clock(native);
     session_t *late;
     do {
         late = NULL;
@@ -74,18 +75,14 @@ static void end_round(native_t *native)
 int native_turn(native_t *native)
 {
     unsigned rounds = 0;
-    uint64_t now = 0;
     if (native->armed && list_empty(&native->waiting))
         return -1; /* requests on sockets do not call the core, so turns of those cost it nothing */
     native->armed = false;
     while (may_progress(native, rounds) && vbn_progress(native->core) > 0)
         rounds++;
-    if (!list_empty(&native->waiting)) {
-        now = os_now_ns();
-        if (now >= native->next_check_ns) {
-            native->next_check_ns = now + CHECK_NS;
-            check_leases(native, now);
-        }
+    if (!list_empty(&native->waiting) && os_now_ns() >= native->next_check_ns) {
+        check_leases(native);
+        native->next_check_ns = native->looked_ns + CHECK_NS;
     }
     if (may_progress(native, rounds) && vbn_arm(native->core) == VBN_OK) {
         native->sockets_ns = 0;
@@ -93,7 +90,7 @@ int native_turn(native_t *native)
         native->armed = true;
         return list_empty(&native->waiting) ? -1 : (int)(CHECK_NS / 1000000);
     }
-    now = os_now_ns();
+    uint64_t now = os_now_ns();
     if (now - native->sockets_ns < SOCKETS_NS && native->handled < MESSAGES_MOST)
         return NATIVE_AGAIN;
     native->sockets_ns = now;

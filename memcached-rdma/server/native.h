@@ -3,11 +3,13 @@
  * that thread.
  *
  * N1 A call (call.h) holds pins or a draft only until its operation is done, or until its client's lease ends: a client that
- * does not take its answer, or does not let its value be fetched, within the lease is disconnected, which ends the operation.
+ * does not take its answer, or does not let its value be fetched, within the lease is disconnected, which ends the operation. A
+ * lease counts the time in which the server's thread ran.
  * N2 A session ends when its peer is lost or disconnected; its memory goes with its last call. */
 #ifndef MC_SERVER_NATIVE_H
 #define MC_SERVER_NATIVE_H
 
+#include "base/os.h"
 #include "server/exec.h"
 
 #define TRANSPORTS_MAX 64u
@@ -29,6 +31,7 @@ struct native {
     list_link_t spare;   /* calls */
     unsigned spare_count;
     unsigned handled;                /* messages since sockets were last looked at */
+    uint64_t ran_ns, looked_ns;      /* the clock of leases, and when it was last looked at */
     uint64_t next_check_ns;          /* of leases */
     uint64_t sockets_ns;             /* when sockets were last looked at */
     bool devices;                    /* the core has an RDMA device open */
@@ -47,6 +50,16 @@ int native_turn(native_t *native);
 static inline void native_wake(native_t *native)
 {
     native->armed = false;
+}
+/* The clock of leases, in ns: it stands while this thread does (SIGSTOP, a guest that is paused), as clients cannot be served
+ * then. Of the time between two looks at most a step counts; while calls wait, looks are less than that apart. */
+#define NATIVE_STEP_NS 100000000u
+static inline uint64_t native_clock(native_t *native)
+{
+    uint64_t now = os_now_ns(), passed = now - native->looked_ns;
+    native->ran_ns += passed < NATIVE_STEP_NS ? passed : NATIVE_STEP_NS;
+    native->looked_ns = now;
+    return native->ran_ns;
 }
 /* Answers a hello line; the client goes on by messages to this thread. */
 void native_hello(exec_t *exec, const request_t *request);

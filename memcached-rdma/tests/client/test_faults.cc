@@ -303,6 +303,30 @@ TEST(Leases, a_client_that_does_not_take_its_answer_is_disconnected)
     EXPECT_EQ(status, 0);
 }
 
+TEST(Leases, time_in_which_the_server_stands_still_does_not_count)
+{
+    Server server(OURS, {"-t", "1", "-o", "verbena_core=tl.enable=tcp", "-o", "verbena_lease=2000"});
+    Client client(server.name(";carrier=messages;onesided=off"));
+    const std::string value(900000, 'x');
+    vmc_req_t req;
+    int status = 0;
+    ASSERT_EQ(client.set("client", "is connected"), VMC_OK);
+    auto begin = [&] { vmc_iset(client.mc, "large", 5, value.data(), value.size(), 0, 0, &req); };
+    begin();
+    while (server.stat("verbena", "drafts_bytes") ==
+           "0") /* until the server waits for the value, which this thread sends */
+        if (vmc_test(client.mc, &req) != VMC_INPROGRESS)
+            begin(); /* that was too quick */
+    kill(server.pid(), SIGSTOP);
+    ASSERT_EQ(waitpid(server.pid(), &status, WUNTRACED), server.pid());
+    usleep(2500000); /* the lease, and more */
+    kill(server.pid(), SIGCONT);
+    for (int i = 0; i < 3; i++) /* turns of the server, each with a look at the leases */
+        EXPECT_EQ(server.stat("verbena", "messages_leases_ended"), "0");
+    EXPECT_EQ(vmc_wait(client.mc, &req, LONG_NS), VMC_OK);
+    EXPECT_TRUE(client.get("large") == value); /* not shown: it is long */
+}
+
 TEST(Leases, clients_killed_at_any_moment_leave_nothing_behind)
 {
     Server server(OURS, {"-m", "64"});
