@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/os.h"
-#include "ssd/thread.h"
+#include "ssd/threads.h"
 
 #define RECORDS_LEAST 2u   /* of the largest item, that the buffer holds */
 #define PAGES_TO_RESCUE 3u /* with fewer no page is kept for what is written again */
@@ -99,6 +99,7 @@ bool disk_open(const disk_config_t *config, disk_t **disk_p, char error[DISK_ERR
                      .instance = os_random_u64(),
                      .next_version = 1,
                      .no_uring = config->no_uring,
+                     .threads_wanted = config->threads == 0 ? 1 : config->threads,
                      .log = config->log,
                      .wake = config->wake,
                      .arg = config->arg};
@@ -118,7 +119,7 @@ void disk_close(disk_t *disk)
 {
     if (disk == NULL)
         return;
-    thread_close(disk);
+    threads_close(disk);
     for (unsigned i = 0; i < disk->file_count; i++)
         (void)close(disk->files[i].fd);
     free(disk->buffer);

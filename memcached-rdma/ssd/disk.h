@@ -16,6 +16,7 @@
 #include "ssd/record.h"
 
 #define DISK_FILES_MAX 16u
+#define DISK_THREADS_MAX 64u
 #define DISK_FAILURES 3u
 
 typedef struct disk disk_t;
@@ -26,7 +27,8 @@ typedef struct disk_config {
     size_t page_bytes;
     size_t buffer_bytes; /* of the ring; at least two records of item_max are made of it */
     size_t item_max;     /* of key, value and header in the store */
-    bool no_uring;       /* reads by a thread, as where the kernel refuses io_uring */
+    bool no_uring;       /* reads by threads, as where the kernel refuses io_uring */
+    unsigned threads;    /* that read then, at most DISK_THREADS_MAX; 0 is 1 */
     void (*log)(void *arg, const char *line);
     void (*wake)(void *arg); /* there is something to write or to reclaim. Any thread; must not call the disk */
     void *arg;
@@ -95,7 +97,7 @@ typedef struct disk_read {
     int fd;
 } disk_read_t;
 
-/* Reads of one thread: by io_uring, or by a thread of the disk where the kernel refuses it. */
+/* Reads of one thread: by io_uring, or by threads of the disk where the kernel refuses it. */
 typedef struct disk_reader disk_reader_t;
 
 /* NULL: no memory or no descriptor. */

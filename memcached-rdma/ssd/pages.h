@@ -49,8 +49,9 @@ struct disk {
     _Atomic bool failed;
     bool no_uring;
     _Atomic uint64_t reading; /* reads under way */
-    _Atomic bool told;        /* that a thread reads */
-    struct disk_thread *thread;
+    _Atomic bool told;        /* that threads read */
+    unsigned threads_wanted;
+    struct disk_threads *threads; /* NULL: nobody has needed them */
     void (*log)(void *arg, const char *line);
     void (*wake)(void *arg);
     void *arg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * reader.c - reads of one thread, many at a time: from the buffer, by io_uring, or by the disk's thread. */
+ * reader.c - reads of one thread, many at a time: from the buffer, by io_uring, or by the disk's threads. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "ssd/pages.h"
-#include "ssd/thread.h"
+#include "ssd/threads.h"
 #include "ssd/uring.h"
 
 #define READS_MOST 64u                /* under way */
@@ -20,7 +20,7 @@ typedef struct reads {
 
 struct disk_reader {
     disk_t *disk;
-    uring_t *uring; /* NULL: the disk's thread reads */
+    uring_t *uring; /* NULL: the disk's threads read */
     int event;
     unsigned running;
     size_t running_bytes;
@@ -48,12 +48,13 @@ static disk_read_t *pop(reads_t *reads)
 }
 
 /* Once for all readers. */
-static void tell_thread(disk_t *disk, int error)
+static void tell_threads(disk_t *disk, unsigned threads, int error)
 {
     char line[DISK_ERROR];
     if (atomic_exchange_explicit(&disk->told, true, memory_order_relaxed) || disk->log == NULL)
         return;
-    (void)snprintf(line, sizeof(line), "ext_path: a thread reads the files, as io_uring is not to be had: %s",
+    (void)snprintf(line, sizeof(line), "ext_path: %s the files, as io_uring is not to be had: %s",
+                   threads == 1 ? "a thread reads" : "threads read",
                    error == 0 ? "it is switched off" : strerror(error));
     disk->log(disk->arg, line);
 }
@@ -69,9 +70,11 @@ disk_reader_t *disk_reader_open(disk_t *disk)
     errno = 0;
     if (reader->event >= 0 && !disk->no_uring)
         reader->uring = uring_open(READS_MOST, reader->event);
-    if (reader->event >= 0 && reader->uring == NULL)
-        tell_thread(disk, errno);
-    if (reader->event >= 0 && (reader->uring != NULL || thread_open(disk)))
+    int error = errno;
+    unsigned threads = reader->event >= 0 && reader->uring == NULL ? threads_open(disk) : 0;
+    if (threads > 0)
+        tell_threads(disk, threads, error);
+    if (reader->uring != NULL || threads > 0)
         return reader;
     disk_reader_close(reader);
     return NULL;
@@ -131,7 +134,7 @@ static void finish(disk_reader_t *reader, disk_read_t *read)
     read->done(read);
 }
 
-/* On the disk's thread. */
+/* On a thread of the disk. */
 static void finish_elsewhere(disk_reader_t *reader, disk_read_t *read, ssize_t got)
 {
     read->result = result_of(reader->disk, read, got);
@@ -234,7 +237,7 @@ static void begin(disk_reader_t *reader, disk_read_t *read)
     } else if (reader->uring != NULL) {
         prepare(reader, read);
     } else {
-        thread_read(reader->disk, reader, read, finish_elsewhere);
+        threads_read(reader->disk, reader, read, finish_elsewhere);
     }
 }
 
