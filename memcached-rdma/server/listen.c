@@ -64,9 +64,10 @@ static void set_port(server_t *server, const struct sockaddr_storage *address)
 }
 
 /* A listening socket at one resolved address; -1: errno says why. */
-static int open_tcp(const struct addrinfo *info, int backlog)
+static int open_tcp(const settings_t *settings, const struct addrinfo *info)
 {
     int one = 1;
+    uint32_t mark = settings->packet_mark;
     int fd = socket(info->ai_family, info->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, info->ai_protocol);
     if (fd < 0)
         return -1;
@@ -75,8 +76,9 @@ static int open_tcp(const struct addrinfo *info, int backlog)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     if (info->ai_family == AF_INET6)
         (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
-    if (bind(fd, info->ai_addr, info->ai_addrlen) == 0 && listen(fd, backlog) == 0)
-        return fd;
+    if ((mark == 0 || setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof(mark)) == 0) &&
+        bind(fd, info->ai_addr, info->ai_addrlen) == 0 && listen(fd, (int)settings->backlog) == 0)
+        return fd; /* connections have the mark of their listener */
     int error = errno;
     (void)close(fd);
     errno = error;
@@ -90,11 +92,11 @@ static int open_any(const server_t *server, const struct addrinfo *info)
     in_port_t *place = info->ai_family == AF_INET6 ? &((struct sockaddr_in6 *)(void *)info->ai_addr)->sin6_port
                                                    : &((struct sockaddr_in *)(void *)info->ai_addr)->sin_port;
     *place = port;
-    int fd = open_tcp(info, (int)server->settings.backlog);
+    int fd = open_tcp(&server->settings, info);
     if (fd >= 0 || errno != EADDRINUSE || port == 0)
         return fd;
     *place = 0;
-    return open_tcp(info, (int)server->settings.backlog);
+    return open_tcp(&server->settings, info);
 }
 
 static bool listen_at(server_t *server, const char *host, const char *port, bool plain)
@@ -110,7 +112,7 @@ static bool listen_at(server_t *server, const char *host, const char *port, bool
     }
     errno = 0;
     for (const struct addrinfo *info = infos; info != NULL; info = info->ai_next) {
-        int fd = any ? open_any(server, info) : open_tcp(info, (int)server->settings.backlog);
+        int fd = any ? open_any(server, info) : open_tcp(&server->settings, info);
         struct sockaddr_storage address;
         socklen_t length = sizeof(address);
         char name[128];
@@ -127,8 +129,10 @@ static bool listen_at(server_t *server, const char *host, const char *port, bool
     }
     freeaddrinfo(infos);
     if (opened == 0)
-        log_line(server, 0, "cannot listen on %s port %s: %s; is another server running there?",
-                 host == NULL ? "any address" : host, port, strerror(errno));
+        log_line(server, 0, "cannot listen on %s port %s: %s; %s", host == NULL ? "any address" : host, port,
+                 strerror(errno),
+                 errno == EPERM && server->settings.packet_mark != 0 ? "sock_cookie_id needs CAP_NET_ADMIN"
+                                                                     : "is another server running there?");
     return opened > 0;
 }
 

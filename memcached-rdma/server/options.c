@@ -104,8 +104,9 @@ static bool take_verbose(settings_t *settings, const char *text)
 
 static bool take_growth(settings_t *settings, const char *text)
 {
-    settings->growth_factor = atof(text);
-    return true;
+    char *end;
+    settings->growth_factor = strtod(text, &end);
+    return (end != text && *end == '\0' && settings->growth_factor > 1) || wrong("-f", text, "give a factor above 1");
 }
 
 static bool take_delimiter(settings_t *settings, const char *text)

@@ -20,6 +20,7 @@
 #define ITEM_MOST (1u << 30)
 #define AGE_MOST_S 4294967295u
 #define READ_BUFFERS_MOST_MB 1048576u
+#define MARK_MOST 4294967295u
 
 static bool wrong_value(const char *word, const char *value, const char *cure)
 {
@@ -85,6 +86,11 @@ static bool take_number(const char *word, const char *value, unsigned long least
     return wrong_value(word, value, cure);
 }
 
+static bool take_mark(settings_t *settings, const char *value)
+{
+    return take_number("sock_cookie_id", value, 0, MARK_MOST, &settings->packet_mark);
+}
+
 static bool take_idle(settings_t *settings, const char *value)
 {
     return take_number("idle_timeout", value, 0, IDLE_MOST_S, &settings->idle_s);
@@ -124,6 +130,11 @@ static bool take_ext_buffer(settings_t *settings, const char *value)
 static bool take_ext_item(settings_t *settings, const char *value)
 {
     return take_number("ext_item_size", value, 0, ITEM_MOST, &settings->ext_item_bytes);
+}
+
+static bool take_ext_threads(settings_t *settings, const char *value)
+{
+    return take_number("ext_threads", value, 1, DISK_THREADS_MAX, &settings->ext_threads);
 }
 
 static bool take_ext_age(settings_t *settings, const char *value)
@@ -174,10 +185,18 @@ static bool take_tls_kernel(settings_t *settings, const char *value)
 
 static bool take_tls_version(settings_t *settings, const char *value)
 {
-    bool right = strncmp(value, "tlsv1.", 6) == 0 && value[6] >= '0' && value[6] <= '3' && value[7] == '\0';
+    const char *number = strncmp(value, "tlsv1.", 6) == 0 ? value + 6 : value;
+    bool right = *number >= '0' && *number <= '3' && number[1] == '\0';
     if (right)
-        settings->tls_version = (unsigned)(value[6] - '0');
-    return right || wrong_value("ssl_min_version", value, "give tlsv1.0, tlsv1.1, tlsv1.2 or tlsv1.3");
+        settings->tls_version = (unsigned)(*number - '0');
+    return right || wrong_value("ssl_min_version", value, "give 0 to 3, or tlsv1.0, tlsv1.1, tlsv1.2 or tlsv1.3");
+}
+
+static bool take_hash(settings_t *settings, const char *value)
+{
+    (void)settings;
+    return strcmp(value, "jenkins") == 0 || strcmp(value, "murmur3") == 0 || strcmp(value, "xxh3") == 0 ||
+           wrong_value("hash_algorithm", value, "give jenkins, murmur3 or xxh3");
 }
 
 static bool take_lease(settings_t *settings, const char *value)
@@ -193,14 +212,21 @@ static bool take_lease(settings_t *settings, const char *value)
 typedef struct word {
     const char *name, *value, *standard;
     effect_t effect;
-    bool (*take)(settings_t *settings, const char *value);
+    bool (*take)(settings_t *settings, const char *value); /* NULL: the value is a number that nobody uses */
+    double least, most;                                    /* such a number */
+    bool whole;
     const char *help;
 } word_t;
 
+#define WHOLE(from, to) NULL, .least = from, .most = to, .whole = true
+#define DECIMAL(from, to) NULL, .least = from, .most = to
 static const word_t words[] = {
-#define WORD(name, value, standard, effect, take, help) {name, value, standard, effect, take, help},
+#define WORD(word, text, default_, use, function, line)                                                                \
+    {.name = word, .value = text, .standard = default_, .effect = use, .help = line, .take = function},
 #include "server/words.def"
 };
+#undef WHOLE
+#undef DECIMAL
 #define WORDS (sizeof(words) / sizeof(words[0]))
 
 void options_words_standard(settings_t *settings)
@@ -220,7 +246,7 @@ void options_words_help(void)
             printf("   - %-26s%s%s%s%s\n", name, word->help, standard ? " (default: " : "", word->standard,
                    standard ? ")" : "");
     }
-    puts("   Words that tune slabs, the LRU and the hash table are accepted and have no effect.");
+    puts("   Words that tune slabs, the LRU, the hash table and extstore are accepted and have no effect.");
 }
 
 /* ----------------------------------------------------------------------------------- wrong words */
@@ -272,6 +298,18 @@ static void unknown(const char *word)
     fprintf(stderr, "\n");
 }
 
+/* memcached refuses the others. */
+static bool check_unused(const word_t *word, const char *value)
+{
+    char *end, cure[96];
+    bool digits = value[strspn(value, "0123456789")] == '\0';
+    double number = strtod(value, &end);
+    if (end != value && *end == '\0' && (digits || !word->whole) && number >= word->least && number <= word->most)
+        return true;
+    (void)snprintf(cure, sizeof(cure), "give a number from %.10g to %.10g", word->least, word->most);
+    return wrong_value(word->name, value, cure);
+}
+
 /* A word that the server has. */
 static bool obey(settings_t *settings, const word_t *word, const char *value)
 {
@@ -283,9 +321,10 @@ static bool obey(settings_t *settings, const word_t *word, const char *value)
     if (word->effect == NO_EFFECT)
         fprintf(stderr, "verbena-memcached: -o %s%s%s is accepted, no effect\n", word->name, value == NULL ? "" : "=",
                 value == NULL ? "" : value);
-    if (*word->value != '\0' && (value == NULL || *value == '\0'))
+    bool optional = *word->value == '\0' || (*word->value == '[' && value == NULL);
+    if (!optional && (value == NULL || *value == '\0'))
         return wrong_value(word->name, "", "give a value");
-    return word->take(settings, value);
+    return word->take != NULL ? word->take(settings, value) : value == NULL || check_unused(word, value);
 }
 
 bool options_word(settings_t *settings, const char *word, const char *value)

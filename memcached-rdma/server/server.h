@@ -49,6 +49,7 @@ typedef struct settings {
     int verbosity;
     double growth_factor; /* accepted, no effect */
     unsigned chunk_bytes; /* accepted, no effect */
+    unsigned napi_ids;    /* accepted, no effect */
     char delimiter;       /* of prefixes in stats detail */
     bool detail, large_pages;
     const char *memory_file;                                /* -e; NULL: every start is cold */
@@ -62,11 +63,12 @@ typedef struct settings {
     const char *core;         /* verbena_core: settings of the core, "key=value:key=value" */
     unsigned idle_s;          /* idle_timeout; 0: connections may be silent for ever */
     unsigned read_buffers_mb; /* read_buf_mem_limit; 0: no bound */
+    unsigned packet_mark;     /* sock_cookie_id; 0: none */
     unsigned lease_ms;        /* verbena_lease */
     onesided_t onesided;      /* verbena_onesided */
     unsigned pinned_percent;  /* verbena_pinned */
     disk_file_t ext_paths[DISK_FILES_MAX];
-    unsigned ext_path_count, ext_page_mb, ext_wbuf_mb, ext_item_bytes;
+    unsigned ext_path_count, ext_page_mb, ext_wbuf_mb, ext_item_bytes, ext_threads;
     unsigned ext_item_age; /* seconds; 0: only what memory has no place for goes to disk */
 } settings_t;
 

@@ -180,6 +180,7 @@ bool shelf_open(server_t *server)
                                   .page_bytes = (size_t)settings->ext_page_mb << 20,
                                   .buffer_bytes = BUFFERS * ((size_t)settings->ext_wbuf_mb << 20),
                                   .item_max = settings->item_max,
+                                  .threads = settings->ext_threads,
                                   .log = relay_log,
                                   .wake = wake,
                                   .arg = server};

@@ -124,9 +124,9 @@ class OptionsTest(DiskCase):
         self.assertIn("another server uses it", self.refused(f"ext_path={self.file}:64M"))
 
     def test_words_without_effect_say_so(self):
-        server = self.server(words=f"{WORDS},ext_threads=4,ext_recache_rate=2000,ext_max_frag=0.8")
+        server = self.server(words=f"{WORDS},ext_io_depth=4,ext_recache_rate=2000,ext_max_frag=0.8")
         _, said = server.stop()
-        for word in ("ext_threads=4", "ext_recache_rate=2000", "ext_max_frag=0.8"):
+        for word in ("ext_io_depth=4", "ext_recache_rate=2000", "ext_max_frag=0.8"):
             self.assertIn(f"-o {word} is accepted, no effect", said)
 
 
@@ -312,18 +312,24 @@ class FaultsTest(DiskCase):
         self.assertEqual(len(lines), 1, lines)
         self.assertIn("writing: File too large; items are in memory alone", lines[0])
 
-    def test_without_io_uring_a_thread_reads_and_one_line_says_so(self):
+    def without_io_uring(self, words):
         program = self.folder / "program"
         program.write_text(f"#!/bin/sh\nexec {HERE}/filtered.py no:{IO_URING_SETUP} {shared.BUILD}/verbena-memcached \"$@\"\n")
         program.chmod(0o755)
         with unittest.mock.patch.dict(os.environ, ASAN_OPTIONS="detect_leaks=0"): # the leak detector looks at another program
-            server = self.server(program=str(program))
-        self.fill(server, range(40000))
-        self.assertEqual(self.check(server, range(40000)), 40000)
-        self.assertGreater(int(server.stats()["get_extstore"]), 10000)
-        lines = self.end_lines(server)
-        self.assertEqual(len(lines), 1, lines)
-        self.assertIn("a thread reads the files, as io_uring is not to be had: Operation not permitted", lines[0])
+            return self.server(program=str(program), words=words)
+
+    def test_without_io_uring_threads_read_and_one_line_says_so(self):
+        for words, count, who in ((WORDS, 1, "a thread reads"), (f"{WORDS},ext_threads=3", 3, "threads read")):
+            server = self.without_io_uring(words)
+            self.fill(server, range(40000))
+            self.assertEqual(self.check(server, range(40000)), 40000)
+            self.assertGreater(int(server.stats()["get_extstore"]), 10000)
+            names = [name.read_text() for name in pathlib.Path(f"/proc/{server.process.pid}/task").glob("*/comm")]
+            self.assertEqual(names.count("mc-disk-read\n"), count)
+            lines = self.end_lines(server)
+            self.assertEqual(len(lines), 1, lines)
+            self.assertIn(f"{who} the files, as io_uring is not to be had: Operation not permitted", lines[0])
 
     def test_a_file_that_was_cut_is_never_believed(self):
         server = self.server()

@@ -2,11 +2,14 @@
 """The server itself: command line, limits, slow and broken clients, a full memory, many connections."""
 import base64
 import contextlib
+import ctypes
+import errno
 import os
 import pathlib
 import random
 import resource
 import socket
+import stat
 import struct
 import subprocess
 import tempfile
@@ -17,6 +20,7 @@ import unittest.mock
 import shared
 
 PROGRAM = shared.BUILD / "verbena-memcached"
+PIDFD_GETFD = 438 # on every processor
 FULL = bool(os.environ.get("VERBENA_TEST_FULL"))
 FIRST = 500 # connections before the first look: threads, tables and allocators have taken theirs then
 IDLE = 10000 if FULL else 2000
@@ -123,6 +127,33 @@ class CommandLineTest(unittest.TestCase):
                     answer = server.ask(b"vbn1 AQAAAAAAAAAAAAAAAAAAAA==\r\n")
                     flags = base64.b64decode(answer.split()[1])[1]
                     self.assertEqual(flags & 1, 0) # proto/hello.h: HELLO_DEVICES
+
+    def marks(self, process):
+        """SO_MARK of the sockets that a process listens on."""
+        copy = ctypes.CDLL(None, use_errno=True).syscall
+        target = os.pidfd_open(process.pid)
+        self.addCleanup(os.close, target)
+        for name in os.listdir(f"/proc/{process.pid}/fd"):
+            fd = copy(PIDFD_GETFD, target, int(name), 0)
+            if fd < 0 and ctypes.get_errno() == errno.EBADF:
+                continue # it was closed meanwhile
+            if fd < 0:
+                self.skipTest(f"no descriptor of another process can be looked at here: {os.strerror(ctypes.get_errno())}")
+            if not stat.S_ISSOCK(os.fstat(fd).st_mode):
+                os.close(fd)
+                continue
+            with socket.socket(fileno=fd) as copied:
+                if copied.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) and copied.family == socket.AF_INET:
+                    yield copied.getsockopt(socket.SOL_SOCKET, socket.SO_MARK)
+
+    def test_sockets_get_the_mark_of_sock_cookie_id_or_the_start_says_why_not(self):
+        try:
+            server = shared.Server("-o", "sock_cookie_id=7")
+        except RuntimeError as error:
+            self.assertIn("Operation not permitted; sock_cookie_id needs CAP_NET_ADMIN", str(error))
+            return
+        self.addCleanup(server.stop)
+        self.assertIn(7, set(self.marks(server.process)))
 
     def test_a_port_in_use_is_an_error_with_its_cause(self):
         with socket.socket() as busy:

@@ -100,7 +100,7 @@ class TlsTest(unittest.TestCase):
         self.assertEqual(*shown)
 
     def test_each_version_from_the_lowest_that_is_allowed(self):
-        server = self.server(words=["ssl_min_version=tlsv1.3"])
+        server = self.server(words=["ssl_min_version=3"])
         self.assertEqual(self.connected(server).version(), "TLSv1.3")
         with self.assertRaises((ssl.SSLError, ConnectionError)):
             self.connected(server, self.context(maximum_version=ssl.TLSVersion.TLSv1_2))
