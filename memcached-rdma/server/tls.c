@@ -65,6 +65,7 @@ static void configure(const settings_t *settings, SSL_CTX *context)
     uint64_t options = SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF;
     if (settings->tls_kernel)
         options |= SSL_OP_ENABLE_KTLS;
+    SSL_CTX_set_read_ahead(context, !settings->tls_kernel); /* a record's head and body with one system call */
     (void)SSL_CTX_set_options(context, options);
     (void)SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     (void)SSL_CTX_set_min_proto_version(context, versions[settings->tls_version]);

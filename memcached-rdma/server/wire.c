@@ -32,7 +32,7 @@ void wire_close(wire_t *wire)
 
 bool wire_has_more(const wire_t *wire)
 {
-    return wire->ssl != NULL && SSL_pending(wire->ssl) > 0;
+    return wire->ssl != NULL && !wire->dry && SSL_has_pending(wire->ssl) != 0;
 }
 
 /* Returns what recvmsg would: 0 at the end, -1 with EAGAIN, or with another error. */
@@ -66,7 +66,7 @@ ssize_t wire_receive(wire_t *wire, worker_t *worker, int fd, struct msghdr *mess
         return recvmsg(fd, message, MSG_DONTWAIT);
     for (size_t i = 0; i < message->msg_iovlen && got > 0; i++) {
         char *at = message->msg_iov[i].iov_base, *end = at + message->msg_iov[i].iov_len;
-        while (at < end && got > 0) {
+        while (at < end && got > 0 && (all == 0 || SSL_has_pending(wire->ssl) != 0)) { /* the socket tells of more */
             size_t bytes = 0;
             ERR_clear_error();
             int result = SSL_read_ex(wire->ssl, at, (size_t)(end - at), &bytes);
@@ -76,6 +76,7 @@ ssize_t wire_receive(wire_t *wire, worker_t *worker, int fd, struct msghdr *mess
         }
     }
     note_handshake(wire, worker);
+    wire->dry = got < 0;
     return all > 0 ? all : got;
 }
 

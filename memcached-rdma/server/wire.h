@@ -16,6 +16,7 @@ typedef struct wire {
     char *kept;         /* NULL: nothing */
     size_t kept_bytes;
     bool shaken; /* the handshake is done */
+    bool dry;    /* what has come is no whole record */
     bool broken;
 } wire_t;
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import shutil
 import socket
 import ssl
@@ -106,6 +107,24 @@ class TlsTest(unittest.TestCase):
             self.connected(server, self.context(maximum_version=ssl.TLSVersion.TLSv1_2))
         server = self.server()
         self.assertEqual(self.connected(server, self.context(maximum_version=ssl.TLSVersion.TLSv1_2)).version(), "TLSv1.2")
+
+    @unittest.skipUnless(os.path.exists("/proc/self/io"), "the kernel does not count reads")
+    def test_a_request_costs_one_read(self):
+        server = self.server("-t", "1")
+        with self.connected(server) as connection:
+            def reads(count):
+                before = self.reads(server)
+                for _ in range(count):
+                    connection.sendall(b"mn\r\n")
+                    self.assertEqual(connection.recv(100), b"MN\r\n")
+                return self.reads(server) - before
+            reads(10)
+            self.assertLess(reads(1000), 1100) # other threads read, too
+
+    @staticmethod
+    def reads(server):
+        """Calls of read by the process; those of recvmsg are not among them."""
+        return int(re.search(r"^syscr: (\d+)", pathlib.Path(f"/proc/{server.process.pid}/io").read_text(), re.MULTILINE)[1])
 
     def test_long_answers_are_whole_for_a_reader_that_pauses_while_small_ones_queue_up(self):
         server = self.server("-t", "1")
