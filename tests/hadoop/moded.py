@@ -27,7 +27,7 @@ NEEDS_SHM = unittest.skipUnless(
 
 
 class Moded(Cluster):
-    def __init__(self, work, shm, shared, mode, more=None, **options):
+    def __init__(self, work, shm, shared, mode, more=None, properties=None, **options):
         settings = conf.merged(conf.tiers(12 * MIB, shm / "memory", mode), {
             "core-site": {"dfs.blocksize": MIB},
             "hdfs-site": {"dfs.blocksize": MIB, "verbena.hdfs.shared.dir": shared if mode == "hhh-l" else None,
@@ -35,7 +35,7 @@ class Moded(Cluster):
                           "dfs.datanode.round-robin-volume-choosing-policy.additional-available-space": 0,
                           "dfs.namenode.redundancy.considerLoad": "false",
                           "dfs.namenode.redundancy.interval.seconds": "1s",
-                          "dfs.namenode.heartbeat.recheck-interval": 1000}}, {"hdfs-site": more or {}})
+                          "dfs.namenode.heartbeat.recheck-interval": 1000}}, {"hdfs-site": more or {}}, properties or {})
         super().__init__(work, plugin=os.environ["VERBENA_HADOOP_JAR"], by_core=True, quick=True, tied=True, properties=settings,
                          **options)
 
@@ -61,11 +61,17 @@ class ModeCase(unittest.TestCase):
         cls.folder = pathlib.Path(folder.name)
         cls.shared = cls.folder / "shared"
         cls.shared.mkdir()
-        cls.cluster = Moded(cls.folder / "hadoop", pathlib.Path(shm.name), cls.shared, cls.mode, cls.more, datanodes=cls.datanodes)
+        cls.memory = pathlib.Path(shm.name) / "memory"
+        cls.cluster = cls.make(pathlib.Path(shm.name))
         cls.cluster.start()
         cls.addClassCleanup(cls.cluster.stop)
         cls.client = Resident(cls.cluster)
         cls.addClassCleanup(cls.client.stop)
+
+    @classmethod
+    def make(cls, shm):
+        """The cluster; shm: a folder in memory."""
+        return Moded(cls.folder / "hadoop", shm, cls.shared, cls.mode, cls.more, datanodes=cls.datanodes)
 
     # -------------------------------------------------------------------------------------------- helpers
 
@@ -83,8 +89,8 @@ class ModeCase(unittest.TestCase):
     def wait_for(self, what, condition):
         deadline = time.monotonic() + LIMIT
         while not condition():
-            self.assertLess(time.monotonic(), deadline,
-                            "\n".join([f"not within {LIMIT} s: {what}", *self.lines("Verbena hhh")[-30:]]))
+            if time.monotonic() > deadline:
+                self.fail("\n".join([f"not within {LIMIT} s: {what}", *self.lines("Verbena hhh")[-30:]]))
             time.sleep(0.1)
 
     def file(self, name, blocks):
@@ -98,6 +104,11 @@ class ModeCase(unittest.TestCase):
     def tiers(self, path="/"):
         """The tiers of each block's replicas, sorted, as fsck tells."""
         text = self.hdfs("fsck", path, "-files", "-blocks", "-locations").stdout
+        return self.tiers_of(text)
+
+    @staticmethod
+    def tiers_of(text):
+        """As tiers(), of what fsck has told."""
         return [sorted(kind for _, kind in LOCATION.findall(line)) for line in text.splitlines() if LOCATION.search(line)]
 
     def wait_for_tiers(self, path, tiers):
@@ -121,7 +132,7 @@ class ModeCase(unittest.TestCase):
 
     def lines(self, text, *names):
         """Lines with a text in the logs of daemons."""
-        return [line for name in names or ("namenode", *self.names())
+        return [line for name in names or [name for name in self.cluster.daemons if name.startswith(("namenode", "datanode"))]
                 for line in pathlib.Path(self.cluster.log(name)).read_text(errors="replace").splitlines()
                 if text in line]
 

@@ -41,7 +41,7 @@ class Resident:
         return subprocess.CompletedProcess(words, status, out, err)
 
     def _start(self):
-        argv = java.argv(str(PROGRAM), [], self._cluster.client_conf(), self._cluster.plugin, options=java.QUICK)
+        argv = java.argv(str(PROGRAM), [], self._cluster.client_conf(), self._cluster.plugin, options=self._cluster.options())
         with open(self._cluster.log("resident"), "ab") as log:
             self._process = subprocess.Popen(argv, env=self._cluster.environment(), stdin=subprocess.PIPE,
                                              stdout=subprocess.PIPE, stderr=log)

@@ -18,7 +18,10 @@ MAINS = {"namenode": "org.apache.hadoop.hdfs.server.namenode.NameNode",
          "datanode": "org.apache.hadoop.hdfs.server.datanode.DataNode",
          "resourcemanager": "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager",
          "nodemanager": "org.apache.hadoop.yarn.server.nodemanager.NodeManager",
-         "history": "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer"}
+         "history": "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer",
+         "journal": "org.apache.hadoop.hdfs.qjournal.server.JournalNode",
+         "zookeeper": "org.apache.zookeeper.server.ZooKeeperServerMain",
+         "controller": "org.apache.hadoop.hdfs.tools.DFSZKFailoverController"}
 PORTS = ["namenode", "namenode-http", "rm-rpc", "rm-scheduler", "rm-tracker", "rm-admin", "rm-http", "history-rpc",
          "history-http", "history-admin"]
 
@@ -57,10 +60,13 @@ class Cluster(Group):
     def _hdfs(self):
         return [] if self._root else ["namenode", *self._datanodes]
 
+    def port_names(self):
+        return PORTS + [f"{name}{suffix}" for name in self._datanodes for suffix in ("", "-http", "-ipc")] \
+            + [f"{name}{suffix}" for name in self._nodemanagers for suffix in ("", "-http", "-localizer")]
+
     def launch_all(self):
         self.identity = secrets.token_hex(6)
-        names = PORTS + [f"{name}{suffix}" for name in self._datanodes for suffix in ("", "-http", "-ipc")] \
-            + [f"{name}{suffix}" for name in self._nodemanagers for suffix in ("", "-http", "-localizer")]
+        names = self.port_names()
         self.ports = dict(zip(names, free(len(names))))
         self.offset = greeting_offset(self.ports)  # once: when daemons greet, their ports are not free any more
         self._key = key.new(os.path.join(self.work, "conf", "key")) if self._by_core else None
@@ -72,7 +78,7 @@ class Cluster(Group):
         for name in [*self._hdfs(), *(self._yarn() if yarn else [])]:
             self.launch(name)
         if self._hdfs():
-            until(self.check_alive, lambda: ready.hdfs(self.ports, len(self._datanodes)), "HDFS", self.work)
+            self.await_hdfs()
         if yarn:
             self._await_yarn()
 
@@ -85,6 +91,9 @@ class Cluster(Group):
             if name not in self.daemons:
                 self.launch(name)
         self._await_yarn()
+
+    def await_hdfs(self):
+        until(self.check_alive, lambda: ready.hdfs(self.ports, len(self._datanodes)), "HDFS", self.work)
 
     def _await_yarn(self):
         until(self.check_alive, lambda: ready.yarn(self.ports, len(self._nodemanagers)), "YARN", self.work)
@@ -103,25 +112,33 @@ class Cluster(Group):
             parts.append(conf.datanode(int(number), self.ports, self.data()))
         elif kind == "nodemanager":
             parts.append(conf.nodemanager(int(number), self.ports, self.local()))
-        return conf.merged(*parts, self._properties, self._own.get(name, {}))
+        return conf.merged(*parts, self.special(name), self._properties, self._own.get(name, {}))
+
+    def special(self, name):
+        """{site: {name: value}} of a special kind of cluster; None removes a property."""
+        return {}
 
     def for_clients(self):
         """{name: value} of all site files of a client, for another system that uses this cluster."""
         return {name: value for part in self.site("client").values() for name, value in part.items()}
 
-    def _format(self):
-        done = self.java(MAINS["namenode"], ["-format", "-force", "-nonInteractive"], self.conf("namenode"))
+    def _format(self, name="namenode", *more):
+        done = self.java(MAINS["namenode"], ["-format", "-force", "-nonInteractive", *more], self.conf(name))
         if done.returncode != 0:
-            raise Failed(f"the NameNode could not be formatted:\n{done.stderr[-2000:]}")
+            raise Failed(f"the {name} could not be formatted:\n{done.stderr[-2000:]}")
 
     def launch(self, name):
         """Starts one daemon, without waiting for it; also again after it was killed."""
         kind = name.rstrip("0123456789")
         temporary = os.path.join(self.data(), "tmp", name)  # Jetty unpacks its pages there
         os.makedirs(temporary, exist_ok=True)
-        argv = java.argv(MAINS[kind], [], self.conf(name), self.plugin, HEAPS.get(kind, "512m"),
+        argv = java.argv(MAINS[kind], self.arguments(name), self.conf(name), self.plugin, HEAPS.get(kind, "512m"),
                          [*self._options, f"-Djava.io.tmpdir={temporary}"])
         self.spawn(name, [*self.wrapper(name), *argv], self.environment(self.conf(name)))
+
+    def arguments(self, name):
+        """Of a daemon's class."""
+        return []
 
     def wrapper(self, name):
         """What stands before the command of a daemon or of a client ("client"): of another host, for one."""
@@ -139,6 +156,10 @@ class Cluster(Group):
         """The command line of a client: words are those of a release's command (hdfs dfs -ls /), or a class and arguments."""
         name, arguments = java.program(words)
         return java.argv(name, arguments, self.client_conf(), self.plugin, options=[*self._options, *options])
+
+    def options(self):
+        """Of all JVMs."""
+        return self._options
 
     def run(self, *words, timeout=300):
         """Runs a client and gives its CompletedProcess."""

@@ -16,6 +16,7 @@ QUICK = jvm.QUICK
 COMMANDS = {
     "hdfs dfs": "org.apache.hadoop.fs.FsShell",
     "hdfs dfsadmin": "org.apache.hadoop.hdfs.tools.DFSAdmin",
+    "hdfs haadmin": "org.apache.hadoop.hdfs.tools.DFSHAAdmin",
     "hdfs fsck": "org.apache.hadoop.hdfs.tools.DFSck",
     "hdfs storagepolicies": "org.apache.hadoop.hdfs.tools.StoragePolicyAdmin",
     "hdfs balancer": "org.apache.hadoop.hdfs.server.balancer.Balancer",
