@@ -5,7 +5,6 @@ import java.io.IOException;
 import java.lang.reflect.Field;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Objects;
 import javax.net.SocketFactory;
 import org.apache.hadoop.hdfs.net.PeerServer;
 import org.apache.hadoop.hdfs.server.protocol.NamespaceInfo;
@@ -45,7 +44,8 @@ public final class XceiverBridge {
     }
 
     /**
-     * What a DataNode has learnt from the NameNode of a block pool.
+     * What a DataNode has learnt from the NameNode of a block pool. Other pools, whose locks their own threads hold while they
+     * begin, are not waited for.
      *
      * @param dataNode the DataNode
      * @param pool the block pool
@@ -53,17 +53,21 @@ public final class XceiverBridge {
      */
     public static NamespaceInfo namespace(DataNode dataNode, String pool) throws IOException {
         for (BPOfferService service : dataNode.getAllBpOs()) {
-            NamespaceInfo known = service.getNamespaceInfo();
-            if (known != null && known.getBlockPoolID().equals(pool)) {
-                return known;
+            if (pool.equals(service.getBlockPoolId(true))) {
+                return service.getNamespaceInfo();
             }
         }
         throw new IOException("no NameNode of block pool " + pool + " has answered");
     }
 
-    /** What a DataNode has learnt from its NameNodes, of all block pools. */
-    public static List<NamespaceInfo> namespaces(DataNode dataNode) {
-        return dataNode.getAllBpOs().stream().map(BPOfferService::getNamespaceInfo).filter(Objects::nonNull).toList();
+    /**
+     * Makes the folder of a block pool in a volume that the DataNode has already, or brings it to the version of the NameNode.
+     *
+     * @throws IOException when it cannot be made
+     */
+    public static void prepare(DataNode dataNode, NamespaceInfo namespace, StorageLocation volume) throws IOException {
+        dataNode.getStorage().recoverTransitionRead(dataNode, namespace, List.of(volume),
+            DataNode.getStartupOption(dataNode.getConf()));
     }
 
     /** Where a DataNode's first volume is, on its host's own disk. */

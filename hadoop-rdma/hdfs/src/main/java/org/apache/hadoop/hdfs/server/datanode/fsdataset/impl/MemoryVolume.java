@@ -24,6 +24,7 @@ final class MemoryVolume extends FsVolumeImpl {
         ReplicaInPipeline make() throws IOException;
     }
 
+    private final FsDatasetImpl dataset;
     private final MemoryLedger ledger;
     private final DF usage;
     private volatile BiConsumer<String, Long> finished = (pool, block) -> { };
@@ -36,6 +37,7 @@ final class MemoryVolume extends FsVolumeImpl {
     private MemoryVolume(FsDatasetImpl dataset, String id, StorageDirectory folder, FileIoProvider files, Configuration conf,
             MemoryLedger ledger, DF usage) throws IOException {
         super(dataset, id, folder, files, conf, usage);
+        this.dataset = dataset;
         this.ledger = ledger;
         this.usage = usage;
     }
@@ -47,6 +49,14 @@ final class MemoryVolume extends FsVolumeImpl {
     /** Who hears of each replica that is finished here: its block pool and block. Called under locks of replicas. */
     void onFinished(BiConsumer<String, Long> listener) {
         finished = listener;
+    }
+
+    /** A pool's replicas come after those of SSDs and disks, which may be their copies: {@link BlockPools#load}. */
+    @Override
+    void getVolumeMap(String pool, ReplicaMap found, RamDiskReplicaTracker tracker) throws IOException {
+        if (!BlockPools.isAll(dataset, found)) {
+            super.getVolumeMap(pool, found, tracker);
+        }
     }
 
     @Override

@@ -66,6 +66,9 @@ final class SharedVolume extends FsVolumeImpl {
      */
     @Override
     void getVolumeMap(String pool, ReplicaMap found, RamDiskReplicaTracker tracker) throws IOException {
+        if (BlockPools.isAll(dataset, found)) {
+            return; // they come after those of other volumes: BlockPools.load
+        }
         super.getVolumeMap(pool, found, tracker);
         found.replicas(pool, all -> {
             while (all.hasNext()) {

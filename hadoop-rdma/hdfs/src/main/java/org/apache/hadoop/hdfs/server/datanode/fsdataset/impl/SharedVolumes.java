@@ -36,13 +36,15 @@ final class SharedVolumes implements VolumeUser, AutoCloseable {
     private static final int MILLIS = 1000;
 
     private final TieredDataset dataset;
+    private final BlockPools pools;
     private final DataNode node;
     private final SharedTier tier;
     private final FileIoProvider files;
     private SharedThreads threads;
 
-    SharedVolumes(TieredDataset dataset, DataNode node, Configuration conf, SharedTier tier) {
+    SharedVolumes(TieredDataset dataset, BlockPools pools, DataNode node, Configuration conf, SharedTier tier) {
         this.dataset = dataset;
+        this.pools = pools;
         this.node = node;
         this.tier = tier;
         files = new SharedFiles(conf, node, tier);
@@ -78,18 +80,22 @@ final class SharedVolumes implements VolumeUser, AutoCloseable {
     @Override
     public void serve(Path data) throws IOException {
         StorageLocation location = location(data);
-        try {
-            dataset.addVolume(location, namespaces());
-        } catch (IOException | RuntimeException e) {
-            dataset.removeVolumes(List.of(location), true); // not a failed volume, for which a DataNode may end
-            throw e;
-        }
-        for (FsVolumeImpl volume : dataset.getVolumeList()) {
-            if (volume instanceof SharedVolume shared && volume.getStorageLocation().equals(location)) {
-                shared.takeTwice().forEach(twice -> settle(twice.pool(), twice.replica()));
+        synchronized (pools) {
+            pools.addVolume(location);
+            for (FsVolumeImpl volume : dataset.getVolumeList()) {
+                if (volume instanceof SharedVolume shared && volume.getStorageLocation().equals(location)) {
+                    settle(shared);
+                }
             }
         }
-        report();
+        if (!Thread.holdsLock(pools)) {
+            report(); // a DataNode that begins does so by itself, and other pools that wait for this one hold locks of reports
+        }
+    }
+
+    /** Decides on the replicas that were left out when a volume was loaded. */
+    void settle(SharedVolume volume) {
+        volume.takeTwice().forEach(twice -> settle(twice.pool(), twice.replica()));
     }
 
     @Override
@@ -101,12 +107,6 @@ final class SharedVolumes implements VolumeUser, AutoCloseable {
             LOG.debug("the NameNode gets the report later: {}", e.toString());
             return false;
         }
-    }
-
-    /** Of the block pools that the DataNode's replicas are set up for. */
-    private List<NamespaceInfo> namespaces() {
-        Set<String> pools = Set.of(dataset.volumeMap.getBlockPoolList());
-        return XceiverBridge.namespaces(node).stream().filter(one -> pools.contains(one.getBlockPoolID())).toList();
     }
 
     /**

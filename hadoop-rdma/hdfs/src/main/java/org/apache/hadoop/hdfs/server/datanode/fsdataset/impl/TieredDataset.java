@@ -58,6 +58,7 @@ public final class TieredDataset extends FsDatasetImpl {
     private final MemoryTier memoryTier;
     private final MoveGuard guard = new MoveGuard(this);
     private final LowerCopies copies = new LowerCopies(this, guard);
+    private final BlockPools pools;
     private final MoveConf moveConf;
     private final LongAdder takeovers = new LongAdder();
     private final Set<String> said = ConcurrentHashMap.newKeySet();
@@ -77,7 +78,8 @@ public final class TieredDataset extends FsDatasetImpl {
         super(node, storage, TierChooser.over(conf));
         this.node = node;
         memoryTier = tier;
-        shared = onSharedPath == null ? null : new SharedVolumes(this, node, conf, onSharedPath);
+        pools = new BlockPools(this, node);
+        shared = onSharedPath == null ? null : new SharedVolumes(this, pools, node, conf, onSharedPath);
         moveConf = MoveConf.of(conf);
     }
 
@@ -119,32 +121,55 @@ public final class TieredDataset extends FsDatasetImpl {
         return guard;
     }
 
-    /** Adds the memory tier to the first block pool before its DataNode tells the NameNode which replicas it has. */
+    /** Adds the volumes of memory and shared path to the first block pool before its NameNode hears which replicas there are. */
     @Override
     public void addBlockPool(String pool, Configuration conf) throws IOException {
-        super.addBlockPool(pool, conf);
-        if (begun) {
-            return;
-        }
-        begun = true;
         NamespaceInfo namespace = XceiverBridge.namespace(node, pool);
+        synchronized (pools) {
+            pools.prepare(namespace);
+            super.addBlockPool(pool, conf);
+            pools.added(pool, namespace);
+            if (begun) {
+                loadMore(pool);
+            } else {
+                begun = true;
+                begin(pool, namespace);
+            }
+        }
+    }
+
+    /** The replicas of one more block pool, in volumes that are there already. */
+    private void loadMore(String pool) throws IOException {
+        for (FsVolumeImpl volume : pools.volumes()) {
+            if (volume == memory) {
+                Map<Long, ReplicaInfo> below = Leftovers.below(this, pool, memoryTier.folder());
+                pools.load(volume, pool);
+                Leftovers.pair(this, guard, copies, pool, memory, below);
+                watch(pool, manager);
+            } else {
+                pools.load(volume, pool);
+                shared.settle((SharedVolume) volume);
+            }
+        }
+    }
+
+    private void begin(String pool, NamespaceInfo namespace) {
         if (shared != null) {
             shared.begin(namespace);
         }
-        addMemory(pool, namespace);
+        addMemory(pool);
         memoryTier.announce(getVolumeList().stream().collect(Collectors.groupingBy(FsVolumeImpl::getStorageType, TreeMap::new,
             Collectors.summarizingLong(FsVolumeImpl::getCapacity))));
     }
 
-    private void addMemory(String pool, NamespaceInfo namespace) {
+    private void addMemory(String pool) {
         StorageLocation location = memoryTier.prepare(node.getDatanodeUuid());
         if (location != null) {
             try {
                 Map<Long, ReplicaInfo> below = Leftovers.below(this, pool, memoryTier.folder());
-                addVolume(location, List.of(namespace));
+                pools.addVolume(location);
                 manage(pool, below);
             } catch (IOException | RuntimeException e) {
-                removeVolumes(List.of(location), true); // not a failed volume, for which a DataNode may end
                 memoryTier.failed(e);
             }
         }
@@ -168,13 +193,17 @@ public final class TieredDataset extends FsDatasetImpl {
         TierManager made = new TierManager(moveConf, memory.ledger(), moves, copies, Time::monotonicNow);
         memory.onFinished(made::finished);
         Leftovers.pair(this, guard, copies, pool, memory, below);
-        volumeMap.replicas(pool, all -> all.forEachRemaining(replica -> {
-            if (replica.getVolume() == memory && replica.getState() == ReplicaState.FINALIZED) {
-                made.finished(pool, replica.getBlockId());
-            }
-        }));
+        watch(pool, made);
         manager = made;
         made.start();
+    }
+
+    private void watch(String pool, TierManager by) {
+        volumeMap.replicas(pool, all -> all.forEachRemaining(replica -> {
+            if (replica.getVolume() == memory && replica.getState() == ReplicaState.FINALIZED) {
+                by.finished(pool, replica.getBlockId());
+            }
+        }));
     }
 
     /** Changes a replica: in its slower tier, if it has a copy there. */
@@ -343,6 +372,7 @@ public final class TieredDataset extends FsDatasetImpl {
     @Override
     public void shutdownBlockPool(String pool) {
         super.shutdownBlockPool(pool);
+        pools.removed(pool);
         for (FsVolumeImpl volume : getVolumeList()) {
             Leftovers.forgetList(volume, pool, node.getConf());
         }
