@@ -2,6 +2,8 @@
 package org.verbena.hadoop.hdfs.tier;
 
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.protocol.BlockStoragePolicy;
@@ -23,6 +25,7 @@ public final class VerbenaPlacementPolicy extends PlacementBridge {
     private static final Logger LOG = LoggerFactory.getLogger(VerbenaPlacementPolicy.class);
     private static final BlockStoragePolicy STOCK = new BlockStoragePolicy(StoragePolicy.HOT.value(), StoragePolicy.HOT.name(),
         new StorageType[] {StorageType.DISK}, new StorageType[0], new StorageType[] {StorageType.ARCHIVE});
+    private static final Set<String> SAID = ConcurrentHashMap.newKeySet();
 
     private TierConf tiers;
     private BlockStoragePolicy single;
@@ -41,8 +44,10 @@ public final class VerbenaPlacementPolicy extends PlacementBridge {
                 tiers = read;
                 single = policy(1);
                 several = policy(2);
-                LOG.info("Verbena 0.1.0 {}: files of the storage policy HOT get {}. Other storage policies keep their meaning. "
-                    + "Quotas by storage type count all of them as DISK", read.mode(), words());
+                if (SAID.add(read.mode() + words())) { // fsck makes a policy for itself, each time
+                    LOG.info("Verbena 0.1.0 {}: files of the storage policy HOT get {}. Other storage policies keep their "
+                        + "meaning. Quotas by storage type count all of them as DISK", read.mode(), words());
+                }
             }
         } catch (IllegalArgumentException e) {
             LOG.warn("Verbena stands aside, replicas are placed by Hadoop's default policy: {}", e.getMessage());
