@@ -115,6 +115,11 @@ class ModeCase(unittest.TestCase):
         """A writer waits for one replica of a block; the NameNode hears of the others later."""
         self.wait_for(f"{path} lies in {tiers}", lambda: self.tiers(path) == tiers)
 
+    def empty_memory(self):
+        """Waits until the memory tiers have room again: Hadoop deletes files of blocks later."""
+        self.wait_for("the memory tiers are empty",
+                      lambda: all(self.number(name, "tier.memory.used_bytes") < MIB for name in self.names()))
+
     def holders(self, path, kind):
         """The DataNodes that have replicas of a file in a tier."""
         names = {self.cluster.ports[name]: name for name in self.names()}

@@ -73,9 +73,14 @@ class HighlyAvailable(Cluster):
     def await_hdfs(self):
         if not self.automatic and "active" not in map(self.role, self.nameservers()):
             until(self.check_alive, lambda: None if self.role("namenode1") else "namenode1 is not there", "HDFS", self.work)
-            self.admin("-transitionToActive", "nn1")
+            until(self.check_alive, self._not_active, "HDFS", self.work)
         until(self.check_alive, lambda: None if self.active() else "no NameNode is active", "HDFS", self.work)
         super().await_hdfs()
+
+    def _not_active(self):
+        """A NameNode that has just started refuses at first."""
+        done = self.run("hdfs", "haadmin", "-transitionToActive", "nn1")
+        return None if done.returncode == 0 else done.stderr[-300:]
 
     # ---------------------------------------------------------------------------------------------- use
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""With --full: two name spaces on the same DataNodes, in each mode: files by viewfs, restarts, volumes of the shared path."""
+"""Two name spaces on the same DataNodes, in each mode: files by viewfs, restarts, volumes of the shared path."""
 import pathlib
 import sys
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-from case import LONG, new_key  # noqa: E402  (needs the path above)
+from case import new_key  # noqa: E402  (needs the path above)
 from cluster.federation import SPACES, Federated  # noqa: E402
 from moded import Moded, ModeCase  # noqa: E402
 from test_ha import TIERS  # noqa: E402
@@ -84,17 +84,14 @@ class BothSpacesCases:
         self.dfs("-rm", "-skipTrash", "/two/file")
 
 
-@LONG
 class HhhTest(BothSpacesCases, FederationCase):
     mode = "hhh"
 
 
-@LONG
 class MemoryTest(BothSpacesCases, FederationCase):
     mode = "hhh-m"
 
 
-@LONG
 class CopiesTest(FederationCase):
     """Copies below memory, with which a DataNode that starts has each block twice."""
 
@@ -113,7 +110,6 @@ class CopiesTest(FederationCase):
         self.assert_both(source, "/file")
 
 
-@LONG
 class SharedPathTest(BothSpacesCases, FederationCase):
     mode = "hhh-l"
 
