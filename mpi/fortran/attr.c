@@ -79,13 +79,21 @@ static int delete_value(int object, int keyval, key_state_t *key, void *value)
 /* What is behind the pointer of a predefined attribute. */
 static MPI_Aint value_of(int keyval, void *value)
 {
-    if (keyval >= MPI_TAG_UB && keyval <= MPI_UNIVERSE_SIZE)
-        return *(const int *)value;
-    if (keyval == MPI_WIN_SIZE)
-        return *(const MPI_Aint *)value;
-    if (keyval == MPI_WIN_DISP_UNIT || keyval == MPI_WIN_CREATE_FLAVOR || keyval == MPI_WIN_MODEL)
-        return *(const int *)value;
-    return keyval == MPI_WIN_BASE ? (MPI_Aint)value : attr_value_get(value);
+    switch (keyval) {
+    case MPI_TAG_UB:
+    case MPI_HOST:
+    case MPI_IO:
+    case MPI_WTIME_IS_GLOBAL:
+    case MPI_APPNUM:
+    case MPI_LASTUSEDCODE:
+    case MPI_UNIVERSE_SIZE:
+    case MPI_WIN_DISP_UNIT:
+    case MPI_WIN_CREATE_FLAVOR:
+    case MPI_WIN_MODEL: return *(const int *)value;
+    case MPI_WIN_SIZE: return *(const MPI_Aint *)value;
+    case MPI_WIN_BASE: return (MPI_Aint)value;
+    default: return attr_value_get(value);
+    }
 }
 
 #define ATTRIBUTES(kind, lower, upper, type)                                                                           \
@@ -127,9 +135,9 @@ static MPI_Aint value_of(int keyval, void *value)
     {                                                                                                                  \
         FORTRAN_CODE;                                                                                                  \
         void *found = NULL;                                                                                            \
-        *ierror = C(kind##_get_attr)(in_##kind(*object), *keyval, &found, flag);                                       \
+        *ierror = C(kind##_get_attr)(in_##kind(*object), in_keyval(*keyval), &found, flag);                            \
         if (*ierror == MPI_SUCCESS && *flag)                                                                           \
-            *value = value_of(*keyval, found);                                                                         \
+            *value = value_of(in_keyval(*keyval), found);                                                              \
     }
 ATTRIBUTES(Comm, comm, COMM, MPI_Comm)
 ATTRIBUTES(Type, type, TYPE, MPI_Datatype)
@@ -152,9 +160,9 @@ FORTRAN(attr_get, ATTR_GET, (const int *comm, const int *keyval, int *value, int
 {
     FORTRAN_CODE;
     void *found = NULL;
-    *ierror = C(Comm_get_attr)(in_Comm(*comm), *keyval, &found, flag);
+    *ierror = C(Comm_get_attr)(in_Comm(*comm), in_keyval(*keyval), &found, flag);
     if (*ierror == MPI_SUCCESS && *flag)
-        *value = (int)value_of(*keyval, found);
+        *value = (int)value_of(in_keyval(*keyval), found);
 }
 
 /* The functions of the standard, which in C are numbers. */

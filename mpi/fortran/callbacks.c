@@ -33,8 +33,8 @@ static int slot_of(function_t **slots, function_t *function, const char *what)
     if (at < SLOTS)
         return at;
     fprintf(stderr,
-            "libmpifort_abi: the program has made %s of more than %d different functions: use fewer functions\n", what,
-            SLOTS);
+            FORTRAN_LIBRARY ": the program has made %s of more than %d different functions: use fewer functions\n",
+            what, SLOTS);
     return -1;
 }
 

@@ -26,19 +26,20 @@ add_custom_command(
     COMMENT "Generating Fortran's functions, mpif.h and the modules" VERBATIM)
 add_custom_target(mpi_fortran_generated DEPENDS ${folder}/stamp)
 
-function(fortran_target target)
+function(fortran_target target abi headers) # abi: the folder with its abi.h; headers: that of its mpi.h
     add_dependencies(${target} mpi_generated mpi_fortran_generated)
     # gcc does not see that an array of n elements is filled where n says so
     target_compile_options(${target} PRIVATE ${VBN_C_WARNINGS} -fvisibility=hidden $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
-    target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/fortran ${INC})
+    target_include_directories(${target} PRIVATE ${headers} ${CMAKE_CURRENT_SOURCE_DIR}/fortran/${abi}
+                               ${CMAKE_CURRENT_SOURCE_DIR}/fortran)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
 endfunction()
 
 add_library(fortran_pmpi OBJECT ${twice}) # F2 of fortran.h
-fortran_target(fortran_pmpi)
+fortran_target(fortran_pmpi abi ${INC})
 target_compile_definitions(fortran_pmpi PRIVATE FORTRAN_PMPI)
 add_library(mpifort_abi SHARED ${twice} ${once} ${folder}/fortran_sizes.c $<TARGET_OBJECTS:fortran_pmpi>)
-fortran_target(mpifort_abi)
+fortran_target(mpifort_abi abi ${INC})
 target_link_libraries(mpifort_abi PRIVATE mpi_abi ${CMAKE_DL_LIBS})
 set_target_properties(mpifort_abi PROPERTIES SOVERSION 1 LIBRARY_OUTPUT_DIRECTORY ${LIB} BUILD_RPATH $ORIGIN
                       BUILD_RPATH_USE_ORIGIN ON INSTALL_RPATH $ORIGIN)

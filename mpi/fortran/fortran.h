@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fortran.h - how arguments of Fortran become arguments of C, and back.
  *
- * F1. Public names of the standard ABI only: the library serves any libmpi_abi.so.1.
- * F2. Every source is compiled twice: mpi_x_ calls MPI_X, so that tools in C see it, and pmpi_x_ calls PMPI_X.
- * F3. A handle below 0x1000 is its own number, by the standard; only others ask the C library for theirs.
+ * F1. Public names only: libmpifort_abi serves any libmpi_abi.so.1.
+ * F2. Every source is compiled twice: mpi_x_ calls MPI_X, so that tools in C see it, and pmpi_x_ calls PMPI_X. In Open MPI's
+ *     library both are one function, which calls PMPI_X.
+ * F3. abi.h has what an ABI decides: the integers of handles (in_X, out_X) and of predefined keys, the variables of the marks.
  * F4. ierror may be NULL, for a program of mpi_f08 may leave it out. So mpi_f08 calls the same functions, by names with _f08;
  *     where a buffer is an argument it has functions of its own (section.h).
  */
@@ -63,8 +64,7 @@ typedef enum fortran_mark {
     MARK_ERRCODES_IGNORE,
     MARK_STATUS_IGNORE,
     MARK_STATUSES_IGNORE,
-    MARKS,
-    MARK_NONE = MARKS
+    MARK_NONE
 } fortran_mark_t;
 /* All places are between these, so most pointers need one comparison. */
 extern uintptr_t fortran_marks_low FORTRAN_HIDDEN;
@@ -105,27 +105,7 @@ static inline MPI_Status *in_Statuses(const int *statuses)
     return mark_at(statuses) == MARK_STATUSES_IGNORE ? MPI_STATUSES_IGNORE : (MPI_Status *)(uintptr_t)statuses;
 }
 
-#define FORTRAN_PREDEFINED 0x1000 /* F3 */
-#define FORTRAN_HANDLE(type, name)                                                                                     \
-    static inline type in_##name(int number)                                                                           \
-    {                                                                                                                  \
-        return (unsigned)number < FORTRAN_PREDEFINED ? (type)(uintptr_t)number : C(name##_fromint)(number);            \
-    }                                                                                                                  \
-    static inline int out_##name(type handle)                                                                          \
-    {                                                                                                                  \
-        return (uintptr_t)handle < FORTRAN_PREDEFINED ? (int)(uintptr_t)handle : C(name##_toint)(handle);              \
-    }
-FORTRAN_HANDLE(MPI_Comm, Comm)
-FORTRAN_HANDLE(MPI_Datatype, Type)
-FORTRAN_HANDLE(MPI_Errhandler, Errhandler)
-FORTRAN_HANDLE(MPI_File, File)
-FORTRAN_HANDLE(MPI_Group, Group)
-FORTRAN_HANDLE(MPI_Info, Info)
-FORTRAN_HANDLE(MPI_Message, Message)
-FORTRAN_HANDLE(MPI_Op, Op)
-FORTRAN_HANDLE(MPI_Request, Request)
-FORTRAN_HANDLE(MPI_Session, Session)
-FORTRAN_HANDLE(MPI_Win, Win)
+#include "abi.h"
 
 /* An array of the call: on the stack as long as it is small. */
 #define FORTRAN_FEW 64

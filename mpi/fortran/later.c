@@ -73,7 +73,7 @@ static void finish(struct later *later)
 void fortran_later_done(int number, MPI_Request request)
 {
     int complete = 1;
-    if (number == (int)(uintptr_t)MPI_REQUEST_NULL)
+    if (number == out_Request(MPI_REQUEST_NULL))
         return;
     if (request != MPI_REQUEST_NULL)
         (void)PMPI_Request_get_status(request, &complete, MPI_STATUS_IGNORE);

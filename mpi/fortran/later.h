@@ -13,6 +13,17 @@
 
 #include "fortran.h"
 
+#ifdef FORTRAN_NO_SECTIONS // nothing is copied
+static inline void later_done(int number, MPI_Request request)
+{
+    (void)number, (void)request;
+}
+
+static inline void later_begin(int number)
+{
+    (void)number;
+}
+#else
 extern atomic_int fortran_later FORTRAN_HIDDEN; // copies that there are
 
 /* A call has returned: the request, which C has made NULL or not, may be complete. */
@@ -31,5 +42,6 @@ static inline void later_begin(int number)
     if (atomic_load_explicit(&fortran_later, memory_order_relaxed) != 0)
         fortran_later_begin(number);
 }
+#endif
 
 #endif

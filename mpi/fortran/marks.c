@@ -15,33 +15,38 @@
 #include <string.h>
 
 #define VISIBLE __attribute__((visibility("default")))
-#define EACH(m)                                                                                                        \
-    m(bottom, 1) m(in_place, 1) m(buffer_automatic, 1) m(unweighted, 1) m(weights_empty, 1) m(errcodes_ignore, 1)      \
-        m(status_ignore, 8) m(statuses_ignore, 8)
 
-#define MEMBER(name, ints) int name[ints];
-typedef struct block { // as mpif.h has it
-    EACH(MEMBER)
+#define VARIABLE(name, ints, mark)                                                                                     \
+    extern int name[ints] VISIBLE;                                                                                     \
+    int name[ints];
+#define BLOCK(name, ints, ...) VARIABLE(name, ints, )
+FORTRAN_BLOCKS(BLOCK)
+FORTRAN_VARIABLES(VARIABLE)
+
+#define MARKS_OF_BLOCK 8
+typedef struct member {
+    fortran_mark_t mark;
+    int offset; // in INTEGERs
+} member_t;
+
+typedef struct block {
+    const char *symbol;
+    const int *own;
+    int members;
+    member_t at[MARKS_OF_BLOCK];
 } block_t;
-extern block_t vbnf_marks_ VISIBLE;
-block_t vbnf_marks_;
 
-#define OF_MODULES(name, ints)                                                                                         \
-    extern int vbnf_mpi_##name[ints] VISIBLE;                                                                          \
-    extern int vbnf_f08_##name[ints] VISIBLE;                                                                          \
-    int vbnf_mpi_##name[ints];                                                                                         \
-    int vbnf_f08_##name[ints];
-EACH(OF_MODULES)
+/* A common block of mpif.h: each library may have one of its own. */
+#define BLOCK_ROW(name, ints, ...)                                                                                     \
+    {#name, name, (int)(sizeof((member_t[]){__VA_ARGS__}) / sizeof(member_t)), {__VA_ARGS__}},
+static const block_t blocks[] = {FORTRAN_BLOCKS(BLOCK_ROW)};
+#define BLOCKS (sizeof(blocks) / sizeof(blocks[0]))
 
-#define IN_MPI(name, ints) vbnf_mpi_##name,
-#define IN_F08(name, ints) vbnf_f08_##name,
-#define MODULES 2
-static const int *const modules[MODULES][MARKS] = {{EACH(IN_MPI)}, {EACH(IN_F08)}};
-
-/* In the order of a block. */
-static const size_t offsets[] = {
-#define OFFSET(name, ints) offsetof(block_t, name),
-    EACH(OFFSET)};
+#define VARIABLE_ROW(name, ints, mark) {name, mark},
+static const struct {
+    const int *place;
+    fortran_mark_t mark;
+} variables[] = {FORTRAN_VARIABLES(VARIABLE_ROW){NULL, MARK_NONE}};
 
 typedef struct list {
     const void **at;
@@ -51,7 +56,7 @@ typedef struct list {
 static bool alone;                 // not in the scope of the program
 static atomic_ullong changes_seen; // of the list of loaded objects
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static list_t blocks; // of libraries; under the mutex
+static list_t found[BLOCKS]; // of libraries; under the mutex
 uintptr_t fortran_marks_low;
 uintptr_t fortran_marks_span;
 
@@ -73,21 +78,19 @@ static int add_name(struct dl_phdr_info *object, size_t size, void *names)
 }
 
 /* The loader's lock is not held here: dlopen takes another one. */
-static list_t find_blocks(void)
+static void find_blocks(list_t lists[BLOCKS])
 {
     list_t names = {NULL, 0};
-    list_t found = {NULL, 0};
     dl_iterate_phdr(add_name, &names);
     for (size_t i = 0; i < names.count; i++) {
         void *library = dlopen(names.at[i], RTLD_LAZY | RTLD_NOLOAD);
-        if (library != NULL) {
-            add(&found, dlsym(library, "vbnf_marks_"));
+        for (size_t at = 0; library != NULL && at < BLOCKS; at++)
+            add(&lists[at], dlsym(library, blocks[at].symbol));
+        if (library != NULL)
             dlclose(library);
-        }
         free((void *)(uintptr_t)names.at[i]);
     }
     free(names.at);
-    return found;
 }
 
 static int count_changes(struct dl_phdr_info *object, size_t size, void *changes)
@@ -100,22 +103,25 @@ static int count_changes(struct dl_phdr_info *object, size_t size, void *changes
 static void look_for_blocks(void)
 {
     unsigned long long changes = 0;
+    list_t lists[BLOCKS] = {{NULL, 0}};
     dl_iterate_phdr(count_changes, &changes);
     if (changes == atomic_load_explicit(&changes_seen, memory_order_acquire)) /* pairs with the store below */
         return;
-    const list_t found = find_blocks();
+    find_blocks(lists);
     pthread_mutex_lock(&mutex);
-    free(blocks.at);
-    blocks = found;
+    for (size_t at = 0; at < BLOCKS; at++) {
+        free(found[at].at);
+        found[at] = lists[at];
+    }
     atomic_store_explicit(&changes_seen, changes, memory_order_release);
     pthread_mutex_unlock(&mutex);
 }
 
-static fortran_mark_t mark_of_block(const void *pointer, const void *block)
+static fortran_mark_t mark_of_block(const void *pointer, const block_t *block, const int *place)
 {
-    for (int mark = 0; mark < MARKS; mark++)
-        if (pointer == (const char *)block + offsets[mark])
-            return (fortran_mark_t)mark;
+    for (int i = 0; i < block->members; i++)
+        if (pointer == place + block->at[i].offset)
+            return block->at[i].mark;
     return MARK_NONE;
 }
 
@@ -124,36 +130,47 @@ static fortran_mark_t mark_of_libraries(const void *pointer)
     fortran_mark_t mark = MARK_NONE;
     look_for_blocks();
     pthread_mutex_lock(&mutex);
-    for (size_t i = 0; i < blocks.count && mark == MARK_NONE; i++)
-        mark = mark_of_block(pointer, blocks.at[i]);
+    for (size_t at = 0; at < BLOCKS; at++)
+        for (size_t i = 0; i < found[at].count && mark == MARK_NONE; i++)
+            mark = mark_of_block(pointer, &blocks[at], found[at].at[i]);
     pthread_mutex_unlock(&mutex);
     return mark;
 }
 
 fortran_mark_t fortran_mark_at(const void *pointer)
 {
-    for (int module = 0; module < MODULES; module++)
-        for (int mark = 0; mark < MARKS; mark++)
-            if (pointer == modules[module][mark])
-                return (fortran_mark_t)mark;
-    const fortran_mark_t mark = mark_of_block(pointer, &vbnf_marks_);
+    fortran_mark_t mark = MARK_NONE;
+    for (size_t i = 0; variables[i].place != NULL; i++)
+        if (pointer == variables[i].place)
+            return variables[i].mark;
+    for (size_t at = 0; at < BLOCKS && mark == MARK_NONE; at++)
+        mark = mark_of_block(pointer, &blocks[at], blocks[at].own);
     return mark == MARK_NONE && alone ? mark_of_libraries(pointer) : mark;
+}
+
+static void know_place(const int *place, uintptr_t *low, uintptr_t *high)
+{
+    const uintptr_t address = (uintptr_t)place;
+    *low = address < *low ? address : *low;
+    *high = address >= *high ? address + 1 : *high;
 }
 
 /* All that is known at the start lies between two addresses; what comes later may lie anywhere. */
 __attribute__((constructor)) static void know_marks(void)
 {
     void *program = dlopen(NULL, RTLD_LAZY);
-    alone = program == NULL || dlsym(program, "vbnf_marks_") != &vbnf_marks_;
+    uintptr_t low = UINTPTR_MAX;
+    uintptr_t high = 0;
+    alone = program == NULL;
+    for (size_t at = 0; at < BLOCKS; at++) {
+        alone = alone || dlsym(program, blocks[at].symbol) != blocks[at].own;
+        for (int i = 0; i < blocks[at].members; i++)
+            know_place(blocks[at].own + blocks[at].at[i].offset, &low, &high);
+    }
     if (program != NULL)
         dlclose(program);
-    uintptr_t low = (uintptr_t)&vbnf_marks_;
-    uintptr_t high = low + sizeof(vbnf_marks_);
-    for (int i = 0; i < MODULES * MARKS; i++) {
-        const uintptr_t place = (uintptr_t)modules[i / MARKS][i % MARKS];
-        low = place < low ? place : low;
-        high = place >= high ? place + 1 : high;
-    }
+    for (size_t i = 0; variables[i].place != NULL; i++)
+        know_place(variables[i].place, &low, &high);
     fortran_marks_low = alone ? 0 : low;
     fortran_marks_span = alone ? UINTPTR_MAX : high - low;
 }

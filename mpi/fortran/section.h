@@ -38,8 +38,13 @@ typedef struct descriptor { // S1
 #else
 #define F08_NAME(name) MPI_##name##_f08ts
 #endif
+#ifdef FORTRAN_OWN_DESCRIPTORS // programs call others, which call this one
+#define F08_SEEN FORTRAN_HIDDEN
+#else
+#define F08_SEEN FORTRAN_VISIBLE
+#endif
 #define F08(name, arguments)                                                                                           \
-    void F08_NAME(name) arguments FORTRAN_VISIBLE;                                                                     \
+    void F08_NAME(name) arguments F08_SEEN;                                                                            \
     void F08_NAME(name) arguments
 
 typedef struct section {

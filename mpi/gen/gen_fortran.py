@@ -106,7 +106,7 @@ class Entry:
             self.after.append(f"for (int i = 0; i < *outcount; i++)\n            {name}[i]++;")
 
     def add_handle(self, name, handle, way):
-        start = f"in_{handle}(*{name})" if way == "INOUT" else "NULL"
+        start = f"in_{handle}(*{name})" if way == "INOUT" else "0"
         self.before += [f"{c_type(handle)} {name}_s = {start};", f"const {c_type(handle)} {name}_b = {name}_s;"]
         self.take(f"int *{name}", f"&{name}_s")
         if handle == "Request" and way == "INOUT":
@@ -118,7 +118,7 @@ class Entry:
         self.take(f"int *{name}", f"{name}_s")
         self.before += [f"const size_t {name}_n = {self.length(parameter.rule or 'max_datatypes')};",
                         f"FORTRAN_ARRAY({c_type(handle)}, {name}_s, {name}_n);"]
-        start = "NULL" if kind == "DATATYPES_OUT" else f"in_{handle}({name}[i])"
+        start = "0" if kind == "DATATYPES_OUT" else f"in_{handle}({name}[i])"
         self.before.append(f"for (size_t i = 0; i < {name}_n; i++)\n        {name}_s[i] = {start};")
         if handle == "Request":
             self.add_later(f"{name}[i]", f"{name}_s[i]", f"for (size_t i = 0; i < {name}_n; i++)\n        ")
@@ -126,7 +126,7 @@ class Entry:
             self.ends.append(f"for (size_t i = 0; i < {name}_n; i++)\n        if ({name}_s[i] == MPI_REQUEST_NULL)\n"
                              f"            {name}[i] = out_Request(MPI_REQUEST_NULL);")
         if kind == "DATATYPES_OUT":
-            self.after.append(f"for (size_t i = 0; i < {name}_n && {name}_s[i] != NULL; i++)\n"
+            self.after.append(f"for (size_t i = 0; i < {name}_n && {name}_s[i] != 0; i++)\n"
                               f"            {name}[i] = out_{handle}({name}_s[i]);")
         self.ends.append(f"FORTRAN_ARRAY_END({name}_s);")
 
