@@ -3,7 +3,7 @@
 # No compiler of Fortran is needed to build it: mpifort makes the modules for the compiler that it runs.
 set(folder ${GEN}/fortran)
 set(written "")
-foreach(kind fortran f08)
+foreach(kind fortran f08 ts)
     list(TRANSFORM chapters PREPEND ${folder}/${kind}_ OUTPUT_VARIABLE ${kind}_written)
     list(TRANSFORM ${kind}_written APPEND .c)
 endforeach()
@@ -18,7 +18,7 @@ set(twice ${fortran_sources} ${written})
 list(REMOVE_ITEM twice ${once})
 add_custom_command(
     OUTPUT ${folder}/stamp
-    BYPRODUCTS ${written} ${folder}/fortran_sizes.c ${INC}/mpif.h ${modules}
+    BYPRODUCTS ${written} ${ts_written} ${folder}/fortran_sizes.c ${INC}/mpif.h ${modules}
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/gen/gen_fortran.py ${folder} ${INC}
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/gen/gen_f08.py ${folder} ${INC}
     COMMAND ${CMAKE_COMMAND} -E touch ${folder}/stamp
@@ -93,6 +93,8 @@ set(common attr_value.c marks.c help.c compare.c)
 list(TRANSFORM common PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/fortran/)
 set(called ${fortran_sources} ${family_sources} ${fortran_written})
 list(REMOVE_ITEM called ${common} ${sections})
+set(called_by_descriptors ${CMAKE_CURRENT_SOURCE_DIR}/fortran/mpich/names.c ${f08_written} ${ts_written})
 set(called_by_addresses ${called})
 list(REMOVE_ITEM called_by_addresses ${CMAKE_CURRENT_SOURCE_DIR}/fortran/f08.c)
 fortran_family(ompi 40 mpi_mpifh ONCE ${common} TWICE ${called_by_addresses} OTHER_NAMES mpi_usempif08 mpi_usempi_ignore_tkr)
+fortran_family(mpich 12 mpifort ONCE ${common} ${sections} TWICE ${called} ${called_by_descriptors} OTHER_NAMES mpichfort)

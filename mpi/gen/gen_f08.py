@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the module mpi_f08 of the standard ABI, and the functions that it calls where a buffer is an argument.
 
-usage: gen_f08.py FOLDER INCLUDE   writes FOLDER/f08_<chapter>.c and INCLUDE/{mpi_f08_types.f90,mpi_f08.f90}
+usage: gen_f08.py FOLDER INCLUDE   writes FOLDER/{f08_<chapter>.c,ts_<chapter>.c} and INCLUDE/{mpi_f08_types.f90,mpi_f08.f90}
 
 Names are those of table 19.1 of the standard: MPI_x_f08ts where a buffer is an argument, a function of C that gets descriptors
 (mpi/fortran/section.h); else MPI_x_f08, which is the function of mpif.h and of the module mpi (F4 of mpi/fortran/fortran.h).
-A form with large counts has _c before the ending.
+A form with large counts has _c before the ending. ts_<chapter>.c has the same functions for MPICH's mpi_f08, whose descriptors are
+gfortran's own (mpi/fortran/mpich/descriptor.h).
 """
 import re
 import sys
@@ -136,6 +137,27 @@ class WithBuffers(old.Entry):
         return f"F08({name}, ({shown}))\n{{\n{body}\n}}\n"
 
 
+def with_own_descriptors(function, large):
+    """The function of MPICH's mpi_f08, which calls that of WithBuffers."""
+    made = WithBuffers(function, large)
+    buffers = {one.name for one in made.buffers}
+    shown, lengths, passed, wholes = [], [], [], []
+    for declared in [*made.declared, "int *ierror"]:
+        name = re.search(r"\w+(?=(\[\])*$)", declared).group(0)
+        if not declared.startswith("const descriptor_t *"):
+            shown.append(declared)
+            passed.append(name)
+            continue
+        wholes.append(f"    whole_t {name}_w;\n")
+        shown.append(f"const {'gfortran_t' if name in buffers else 'char'} *{name}")
+        passed.append(f"whole_of(&{name}_w, {name})" if name in buffers else f"whole_text(&{name}_w, {name}, {name}_l)")
+        lengths += [] if name in buffers else [f"size_t {name}_l"]
+    called = f"F08_NAME({function.name}{large * '_c'})"
+    return f"void {called}({', '.join([*made.declared, 'int *ierror'])});\n" \
+           f"TS({function.name.lower()}, {'_large_' if large else '_'}, ({', '.join(shown + lengths)}))\n" \
+           f"{{\n{''.join(wholes)}    {called}({', '.join(passed)});\n}}\n"
+
+
 def forms(function):
     """Whether the form has large counts, for each form that mpi_f08 has."""
     yield False
@@ -153,6 +175,11 @@ def write_functions(folder):
         parts += [WithBuffers(one, large).text() for one in functions() if one.chapter == chapter and old.has_buffer(one)
                   for large in forms(one)]
         tables.update(f"{folder}/f08_{chapter}.c", "\n".join(parts))
+        parts = [tables.generated(f"Functions of MPICH's mpi_f08 with buffers, of the chapter {chapter}."),
+                 '#include "descriptor.h"\n']
+        parts += [with_own_descriptors(one, large) for one in functions() if one.chapter == chapter and old.has_buffer(one)
+                  for large in forms(one)]
+        tables.update(f"{folder}/ts_{chapter}.c", "\n".join(parts))
 
 
 # -------------------------------------------------------------------------------------------------- what the compiler sees
