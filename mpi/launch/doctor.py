@@ -11,15 +11,18 @@ import re
 import subprocess
 import sys
 
-FAMILIES = {"libmpi_abi.so.1": "the standard ABI", "libmpi.so.40": "Open MPI", "libmpi.so.12": "MPICH", "libmpich.so.12": "MPICH"}
+FAMILIES = {"libmpi_abi.so.1": "the standard ABI", "libmpi.so.40": "Open MPI", "libmpi.so.12": "MPICH", "libmpich.so.12": "MPICH",
+            "libmpi_mpifh.so.40": "Open MPI", "libmpi_usempif08.so.40": "Open MPI", "libmpi_usempi_ignore_tkr.so.40": "Open MPI",
+            "libmpifort.so.12": "MPICH", "libmpichfort.so.12": "MPICH"}
 FORTRAN = re.compile(r"libmpi(_mpifh|_usempi\w*|fort|chfort)\.so\.\d+")
 LIMIT = 60  # seconds
-ASK = ("-env", "LD_TRACE_LOADED_OBJECTS", "1", "-env", "LD_WARN", "yes", "-env", "LD_BIND_NOW", "yes")
+ASK = ("-env", "LD_TRACE_LOADED_OBJECTS", "1", "-env", "LD_WARN", "yes")
+ASK_ALL = (*ASK, "-env", "LD_BIND_NOW", "yes")  # also for names that are bound at their first call
 
 
-def ask_loader(build, program):
+def ask_loader(build, program, ask):
     """(name of each library: its file, None where there is none; undefined names)."""
-    result = subprocess.run([build / "bin/mpiexec", "-n", "1", *ASK, program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    result = subprocess.run([build / "bin/mpiexec", "-n", "1", *ask, program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True, errors="replace", timeout=LIMIT, check=False)
     libraries = {name: None if file == "not found" else file
                  for name, file in re.findall(r"^\s*(\S+) => (not found|/.*?)(?: \(0x\w+\))?$", result.stdout, re.MULTILINE)}
@@ -28,7 +31,7 @@ def ask_loader(build, program):
     return libraries, sorted(set(re.findall(r"undefined symbol: ([^\s,]+)", result.stdout)))
 
 
-def describe(build, libraries, missing):
+def describe(build, libraries, missing, at_start):
     """Prints the answer; gives the number of things that are missing."""
     problems = 0
     families = [name for name in libraries if name in FAMILIES]
@@ -39,15 +42,15 @@ def describe(build, libraries, missing):
         if name in FAMILIES or ours:
             print(f"  {name} => {file or 'not found'}{' (Verbena)' if ours else ''}")
         elif FORTRAN.fullmatch(name):
-            print(f"  {name} => {file or 'not found'}: a Fortran interface, not in Verbena; compile by its mpifort")
+            print(f"  {name} => {file or 'not found'}: a Fortran interface that Verbena does not have; compile by its mpifort")
             problems += 1
         elif file is None:
             print(f"  {name} => not found: install the package that has it")
             problems += 1
         problems += name in FAMILIES and not ours
-    names = [name for name in missing if re.match(r"P?MPIX?_|[oO]mpi_|OMPI_|MPIR_|QMPI_", name)]
+    names = [name for name in missing if re.match(r"p?mpix?r?_|ompi_|QMPI_|__mpi_", name, re.IGNORECASE)]
     for name in names:
-        print(f"  missing: {name}; the program ends when it calls it")
+        print(f"  missing: {name}; the program {'does not start' if name in at_start else 'ends when it calls it'}")
     return problems + len(names)
 
 
@@ -59,14 +62,16 @@ def main():
     if not pathlib.Path(sys.argv[2]).is_file():
         print(f"{sys.argv[2]}: there is no such file; give the program's path", file=sys.stderr)
         return 2
-    libraries, missing = ask_loader(build, sys.argv[2])
+    libraries, missing = ask_loader(build, sys.argv[2], ASK_ALL)
     if not libraries:
         print(f"{sys.argv[2]} is no program for the loader; write ./NAME, and name a script's interpreter", file=sys.stderr)
         return 2
     if FAMILIES.keys().isdisjoint(libraries):
         print("needs no MPI library by itself; modules that it loads later get those of Verbena under mpiexec")
         return 0
-    problems = describe(build, libraries, missing)
+    # The loader looks for names of data at the start, and for all names of what was linked with BIND_NOW.
+    _, at_start = ask_loader(build, sys.argv[2], ASK) if missing else (None, ())
+    problems = describe(build, libraries, missing, at_start)
     print("it runs on Verbena under mpiexec" if problems == 0 else "not all that it needs is here")
     return 0 if problems == 0 else 1
 

@@ -2,7 +2,8 @@
  * family.c - programs of other MPI libraries: which one a program needs, and the environment in which the loader finds ours.
  *
  * Each library of another ABI has a folder beside libmpi_abi.so.1, which comes first in LD_LIBRARY_PATH: so also modules find it
- * that a program loads later. DT_RPATH of a program is stronger than that; then LD_PRELOAD names the library.
+ * that a program loads later. DT_RPATH of a program is stronger than that; then LD_PRELOAD names all libraries of its family, for
+ * libraries that the program needs may need others of them.
  */
 #include "launch/launch.h"
 
@@ -19,7 +20,11 @@
 static const struct {
     const char *folder; /* below lib/ */
     const char *library;
-} families[] = {{"ompi", "libmpi.so.40"}, {"mpich", "libmpi.so.12"}, {"mpich", "libmpich.so.12"}};
+} families[] = {{"ompi", "libmpi.so.40"},           {"ompi", "libmpi_mpifh.so.40"},
+                {"ompi", "libmpi_usempif08.so.40"}, {"ompi", "libmpi_usempi_ignore_tkr.so.40"},
+                {"mpich", "libmpi.so.12"},          {"mpich", "libmpich.so.12"},
+                {"mpich", "libmpifort.so.12"},      {"mpich", "libmpichfort.so.12"}};
+#define FAMILIES (sizeof(families) / sizeof(families[0]))
 
 /* A file as it lies in memory; nothing of it is read outside of `size`. */
 typedef struct image {
@@ -102,11 +107,11 @@ static void look_into(const image_t *image, launch_family_t *found)
     uint64_t name;
     for (unsigned n = 0; (name = dynamic(image, &where, DT_NEEDED, n)) != 0; n++) {
         const char *text = text_at(image, &head, texts + name);
-        for (size_t i = 0; text != NULL && i < sizeof(families) / sizeof(families[0]); i++)
+        for (size_t i = 0; text != NULL && i < FAMILIES; i++)
             if (strcmp(text, families[i].library) == 0)
-                *found = (launch_family_t){.folder = families[i].folder, .library = families[i].library};
+                found->folder = families[i].folder;
     }
-    found->has_rpath = found->library != NULL && dynamic(image, &where, DT_RPATH, 0) != 0 &&
+    found->has_rpath = found->folder != NULL && dynamic(image, &where, DT_RPATH, 0) != 0 &&
                        dynamic(image, &where, DT_RUNPATH, 0) == 0;
 }
 
@@ -129,7 +134,7 @@ static int find_program(const char *name, char path[PATH_MAX])
 
 launch_family_t launch_family(const char *program)
 {
-    launch_family_t found = {.library = NULL};
+    launch_family_t found = {.folder = NULL};
     char path[PATH_MAX];
     image_t image;
     if (find_program(program, path) && open_image(path, &image) == 0) {
@@ -173,13 +178,15 @@ void launch_family_environment(const char *program)
     char path[2 * PATH_MAX];
     if (!own_libraries(folder))
         return;
-    for (size_t i = sizeof(families) / sizeof(families[0]); i-- > 0;) {
+    for (size_t i = FAMILIES; i-- > 0;) {
         (void)snprintf(path, sizeof(path), "%s/%s", folder, families[i].folder);
         if ((i == 0 || strcmp(families[i - 1].folder, families[i].folder) != 0) && access(path, X_OK) == 0)
             put_first("LD_LIBRARY_PATH", path, ':');
     }
     const launch_family_t family = launch_family(program);
-    (void)snprintf(path, sizeof(path), "%s/%s/%s", folder, family.folder, family.library);
-    if (family.library != NULL && family.has_rpath && access(path, R_OK) == 0)
-        put_first("LD_PRELOAD", path, ':');
+    for (size_t i = 0; i < FAMILIES && family.has_rpath; i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s/%s", folder, families[i].folder, families[i].library);
+        if (strcmp(families[i].folder, family.folder) == 0 && access(path, R_OK) == 0)
+            put_first("LD_PRELOAD", path, ':');
+    }
 }

@@ -144,11 +144,10 @@ const char *launch_list_file(launch_job_t *job, launch_list_t *list, const char 
 /* Makes the ranks and gives each a host. NULL, or what is wrong. */
 const char *launch_place(launch_job_t *job);
 
-/* The library of another ABI that a program needs by itself. */
+/* The family of libraries that a program needs by itself. */
 typedef struct launch_family {
-    const char *folder;  /* of ours, below lib/ */
-    const char *library; /* NULL: it needs none */
-    int has_rpath;       /* the program's DT_RPATH is stronger than LD_LIBRARY_PATH */
+    const char *folder; /* of ours, below lib/; NULL: it needs none */
+    int has_rpath;      /* the program's DT_RPATH is stronger than LD_LIBRARY_PATH */
 } launch_family_t;
 
 /* Looks into the file that execvp would run. */

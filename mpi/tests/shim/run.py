@@ -132,22 +132,62 @@ def compile_text(text, *words):
     subprocess.run(["cc", "-x", "c", "-", "-x", "none", *words], input=text, text=True, check=True, timeout=LIMIT)
 
 
+def asked_doctor(build, program):
+    return subprocess.run([sys.executable, ROOT / "mpi/launch/doctor.py", build, program], capture_output=True, text=True,
+                          timeout=LIMIT, check=False)
+
+
+# Of a library that is not ours: its absent name is a function, or a variable.
+LIBRARY = "int MPI_Init(void){return 0;} int MPI_Absent(void){return 0;} int MPI_ABSENT_DATA; char ompi_absent[512];"
+CALLS = "int MPI_Init(void), MPI_Absent(void); int main(void) { return MPI_Init() + MPI_Absent(); }"
+READS = "extern int MPI_ABSENT_DATA; int MPI_Init(void); int main(void) { return MPI_Init() + MPI_ABSENT_DATA; }"
+
+
 def doctor(family, build):
     """It finds our library for a program, whatever way the program looks for its own one, and names that are not there."""
     with tempfile.TemporaryDirectory() as folder:
         library, program, problems = pathlib.Path(folder) / family.library, pathlib.Path(folder) / "program", []
-        compile_text("int MPI_Init(void){return 0;} int MPI_Absent(void){return 0;}", "-shared", f"-Wl,-soname,{family.library}",
-                     "-o", library)
-        for flag in ("-Wl,-z,lazy", f"-Wl,--enable-new-dtags,-rpath,{folder}", f"-Wl,--disable-new-dtags,-rpath,{folder}"):
-            compile_text("int MPI_Init(void), MPI_Absent(void); int main(void) { return MPI_Init() + MPI_Absent(); }",
-                         library, flag, "-o", program)
-            result = subprocess.run([sys.executable, ROOT / "mpi/launch/doctor.py", build, program], capture_output=True,
-                                    text=True, timeout=LIMIT, check=False)
+        compile_text(LIBRARY, "-shared", f"-Wl,-soname,{family.library}", "-o", library)
+        for flag in ("-Wl,-z,lazy", f"-Wl,--enable-new-dtags,-z,lazy,-rpath,{folder}",
+                     f"-Wl,--disable-new-dtags,-z,lazy,-rpath,{folder}"):
+            compile_text(CALLS, library, flag, "-o", program)
+            result = asked_doctor(build, program)
             problems += expect(result.returncode == 1 and f"/lib/{family.name}/{family.library} (Verbena)" in result.stdout
                                and f"needs {family.library}: {family.title}\n" in result.stdout
-                               and re.findall(r"missing: (\w+)", result.stdout) == ["MPI_Absent"], flag, result.stdout,
-                               result.stderr)
+                               and re.findall(r"missing: (.*)", result.stdout) == ["MPI_Absent; the program ends when it calls it"],
+                               flag, result.stdout, result.stderr)
         return problems
+
+
+def starts_as_doctor_says(family, build):
+    """A program that lacks a name starts or not: as doctor says."""
+    with tempfile.TemporaryDirectory() as folder:
+        library, program, problems = pathlib.Path(folder) / family.library, pathlib.Path(folder) / "program", []
+        compile_text(LIBRARY, "-shared", f"-Wl,-soname,{family.library}", "-o", library)
+        for text, flag, name in ((CALLS, "-Wl,-z,now", "MPI_Absent"), (READS, "-Wl,-z,lazy", "MPI_ABSENT_DATA")):
+            compile_text(text, library, flag, "-o", program)
+            said = asked_doctor(build, program)
+            status, _, err = launch(build, "-n", 1, program)
+            problems += expect(said.returncode == 1 and f"missing: {name}; the program does not start\n" in said.stdout
+                               and status == 127 and name in err, flag, said.stdout, said.stderr, status, err)
+        return problems
+
+
+FORTRAN_CALLS = "void mpi_init_(int *); int main(void) { int code; mpi_init_(&code); return code; }"
+
+
+def fortran_rpath(family, build):
+    """A program of Fortran alone, whose DT_RPATH names libraries of its own, gets ours."""
+    with tempfile.TemporaryDirectory() as folder:
+        name = values.FORTRAN_LIBRARIES[family.name][0]
+        library, program = pathlib.Path(folder) / name, pathlib.Path(folder) / "program"
+        compile_text("void mpi_init_(int *code){*code = 7;}", "-shared", f"-Wl,-soname,{name}", "-o", library)
+        compile_text(FORTRAN_CALLS, library, f"-Wl,--disable-new-dtags,-rpath,{folder}", "-o", program)
+        alone = subprocess.run([program], timeout=LIMIT, check=False).returncode
+        status, out, err = launch(build, "-n", 2, program)
+        said = asked_doctor(build, program)
+        return expect(alone == 7 and status == 0 and said.returncode == 0 and f"needs {name}: {family.title}\n" in said.stdout, alone,
+                      status, out, err, said.stdout)
 
 
 # Instructions that a library may add to a call of cost.c: of Open MPI, of MPICH. They may fall, not rise.
@@ -199,7 +239,8 @@ def cases(family):
     yield Case(f"{family.name} fortran names", lambda build: fortran_names(family, build))
     yield Case(f"{family.name} fortran", lambda build: fortran(family, build))
     yield Case(f"{family.name} costs", lambda build: costs_more(family, build), long=True)
-    yield Case(f"{family.name} doctor", lambda build: doctor(family, build))
+    for test in (doctor, starts_as_doctor_says, fortran_rpath):
+        yield Case(f"{family.name} {test.__name__}", lambda build, test=test: test(family, build))
     yield Case(f"{family.name} scalapack", lambda build: scalapack.test(family.name, build), long=True)
     yield from programs(family)
     yield Case(f"{family.name} programs of newer standards", lambda _: newer(family), long=True)
