@@ -64,7 +64,10 @@ static vbn_status_t configure(vbn_config_t *config)
         status = vbn_config_prefer(config, "tl.tcp.max_unauthenticated", "1024");
     if (status == VBN_OK) /* pieces of large messages, which a processor copies at its full speed */
         status = vbn_config_prefer(config, "tl.shm.chunk_bytes", "32K");
-    return status == VBN_OK ? vbn_config_prefer(config, "tl.shm.chunks", "5") : status;
+    if (status == VBN_OK)
+        status = vbn_config_prefer(config, "tl.shm.chunks", "5");
+    /* A window of 64 messages finds free slots, although a quarter of the slots that were read may not be given back yet. */
+    return status == VBN_OK ? vbn_config_prefer(config, "tl.shm.ring_slots", "128") : status;
 }
 
 /* Lines of the core, with the rank they come from. When all leave, peers go one by one: that is no news. */

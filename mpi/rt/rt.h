@@ -105,8 +105,8 @@ vbn_peer_t *rt_peer(int rank);
 /* The same if there was contact; else NULL. */
 static inline vbn_peer_t *rt_peer_known(int rank)
 {
-    const rt_process_t *page = rt.pages[rank / RT_PAGE];
-    return page == NULL ? NULL : page[rank % RT_PAGE].peer;
+    const rt_process_t *page = rt.pages[(unsigned)rank / RT_PAGE];
+    return page == NULL ? NULL : page[(unsigned)rank % RT_PAGE].peer;
 }
 /* A rank that is lost: names it in receives of what had arrived of it before; nothing else comes. NULL: it is not lost, or has no
  * address. */

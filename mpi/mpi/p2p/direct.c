@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * direct.c - the usual blocking send and receive: elements that are one piece of memory, to or from a rank that is known. They
- * need no more of a request than the core's operation; what does not go at once goes on as one (request.c).
+ * direct.c - the usual standard send and receive: elements that are one piece of memory, to or from a rank that is known. A send
+ * that goes at once, and a blocking receive, need no more of a request than the core's operation; others go on as one (request.c).
  */
 #include "p2p/p2p.h"
 
@@ -92,6 +92,56 @@ int mpi_Send(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, 
     if (__builtin_expect(status != VBN_OK, 0))
         return send_slowly(request, dest, tag, found, status);
     give(request);
+    return MPI_SUCCESS;
+}
+
+int mpi_Isend(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+              MPI_Request *request)
+{
+    mpi_comm_t *found = comm_of(comm);
+    size_t bytes;
+    if (!is_simple(buf, datatype, count, &bytes) || dest < 0)
+        return p2p_isend(buf, count, datatype, dest, tag, comm, request);
+    vbn_peer_t *peer = rt_peer_known(rt_group_world(found->peers, dest));
+    p2p_request_t *taken = peer != NULL ? take() : NULL;
+    if (taken == NULL)
+        return p2p_isend(buf, count, datatype, dest, tag, comm, request);
+    taken->piece = (struct iovec){.iov_base = (void *)(uintptr_t)buf, .iov_len = bytes};
+    const vbn_status_t status = rt_tag_send(peer, comm_tag(found, COMM_TAG_P2P, (uint32_t)tag), &taken->piece, 1, 0,
+                                            &taken->op);
+    if (status == VBN_OK) {
+        give(taken);
+        *request = p2p_handle(&p2p_sent);
+        return MPI_SUCCESS;
+    }
+    if (__builtin_expect(status != VBN_INPROGRESS, 0)) {
+        give(taken);
+        return err_core(status, "send", vbn_error_text());
+    }
+    *request = p2p_handle(keep(taken, P2P_SEND, dest, tag, found, status));
+    return MPI_SUCCESS;
+}
+
+int mpi_Irecv(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+              MPI_Request *request)
+{
+    mpi_comm_t *found = comm_of(comm);
+    size_t bytes;
+    if (!is_simple(buf, datatype, count, &bytes) || source < 0 || tag < 0)
+        return p2p_irecv(buf, count, datatype, source, tag, comm, request);
+    vbn_peer_t *peer = rt_peer_known(rt_group_world(found->peers, source));
+    p2p_request_t *taken = peer != NULL ? p2p_take() : NULL;
+    if (taken == NULL)
+        return p2p_irecv(buf, count, datatype, source, tag, comm, request);
+    taken->piece = (struct iovec){.iov_base = buf, .iov_len = bytes};
+    const vbn_status_t status = vbn_tag_recv(rt.worker, peer, comm_tag(found, COMM_TAG_P2P, (uint32_t)tag), UINT64_MAX,
+                                             &taken->piece, 1, &taken->info, &taken->op);
+    if (__builtin_expect(status < 0 && status != VBN_ERR_TRUNCATED, 0)) {
+        p2p_put(taken);
+        return err_core(status, "receive", vbn_error_text());
+    }
+    *request = p2p_handle(
+        keep(taken, P2P_RECV, source, tag, found, status)); /* a message that is too long: as of its wait */
     return MPI_SUCCESS;
 }
 

@@ -7,6 +7,7 @@
  * P3 What is not one message of the core (general requests, both halves of a sendrecv, flushes, collectives) is a task:
  *    op is not the core's, p2p_task_done completes it.
  * P4 A request of a datatype with gaps keeps the type, which the program may free meanwhile.
+ * P5 Sends that were complete at once share one request, p2p_sent: it is always complete, and never in the pool.
  */
 #ifndef VERBENA_MPI_P2P_H
 #define VERBENA_MPI_P2P_H
@@ -70,6 +71,7 @@ typedef struct p2p_request {
 } p2p_request_t;
 
 /* pool.c */
+extern p2p_request_t p2p_sent; /* P5 */
 /* One of the pool, without a call; back to it. NULL: no memory left. */
 p2p_request_t *p2p_take(void);
 void p2p_put(p2p_request_t *request);
@@ -94,9 +96,13 @@ int p2p_begin(const p2p_call_t *call, p2p_request_t **request_p);
 /* Begins it and waits for it. */
 int p2p_do(const p2p_call_t *call, MPI_Status *status);
 
-/* MPI_Send and MPI_Recv of any data, for direct.c. */
+/* MPI_Send and MPI_Recv, MPI_Isend and MPI_Irecv, of any data, for direct.c. */
 int p2p_send(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
 int p2p_recv(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status);
+int p2p_isend(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+              MPI_Request *request);
+int p2p_irecv(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+              MPI_Request *request);
 /* Gives the request that direct.c keeps to the pool; before p2p_close. */
 void p2p_direct_close(void);
 /* A started send of what was copied: nobody waits for its receive. */
@@ -124,6 +130,13 @@ static inline int p2p_is_active(MPI_Request handle)
 static inline int p2p_is_complete(const p2p_request_t *request)
 {
     return request == NULL || !request->active || request->op.complete != 0;
+}
+
+/* Complete, and of a message that came or went as it should: its end has nothing to tell but a status. */
+static inline int p2p_ended_plainly(const p2p_request_t *request)
+{
+    return request->active && request->call.kind != P2P_TASK && request->op.status >= 0 &&
+           (request->persistent | request->cancelled | request->withdrawn) == 0;
 }
 
 static inline MPI_Request p2p_handle(p2p_request_t *request)

@@ -67,7 +67,7 @@ int mpi_Rsend(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     return blocking(P2P_SEND, P2P_READY, buf, count, datatype, dest, tag, comm, MPI_STATUS_IGNORE);
 }
 
-int mpi_Isend(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+int p2p_isend(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
               MPI_Request *request)
 {
     return begin(P2P_SEND, P2P_STANDARD, buf, count, datatype, dest, tag, comm, request);
@@ -120,7 +120,7 @@ int p2p_recv(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int 
     return blocking(P2P_RECV, P2P_STANDARD, buf, count, datatype, source, tag, comm, status);
 }
 
-int mpi_Irecv(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+int p2p_irecv(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
               MPI_Request *request)
 {
     return begin(P2P_RECV, P2P_STANDARD, buf, count, datatype, source, tag, comm, request);

@@ -53,16 +53,31 @@ int mpi_Test(MPI_Request *request, int *flag, MPI_Status *status)
     return *flag ? finish(request, status) : MPI_SUCCESS;
 }
 
-/* All are complete; each status says how its request ended. */
-static int finish_all(int count, MPI_Request *requests, MPI_Status *statuses)
+/* All are complete, and nobody wants their statuses. */
+static int finish_unseen(int count, MPI_Request *requests)
 {
     int failed = 0;
     for (int i = 0; i < count; i++) {
-        MPI_Status *status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
-        const int rc = finish(&requests[i], status);
-        failed = failed || rc != MPI_SUCCESS;
-        if (status != MPI_STATUS_IGNORE)
-            status->MPI_ERROR = rc;
+        p2p_request_t *request = (p2p_request_t *)requests[i];
+        if (requests[i] == MPI_REQUEST_NULL)
+            continue;
+        if (p2p_ended_plainly(request)) {
+            requests[i] = MPI_REQUEST_NULL;
+            p2p_give(request);
+        } else if (finish(&requests[i], MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+            failed = 1;
+        }
+    }
+    return failed;
+}
+
+/* All are complete; each status says how its request ended. */
+static int finish_all(int count, MPI_Request *requests, MPI_Status *statuses)
+{
+    int failed = statuses == MPI_STATUSES_IGNORE && finish_unseen(count, requests);
+    for (int i = 0; statuses != MPI_STATUSES_IGNORE && i < count; i++) {
+        statuses[i].MPI_ERROR = finish(&requests[i], &statuses[i]);
+        failed = failed || statuses[i].MPI_ERROR != MPI_SUCCESS;
     }
     return failed ? err_set(MPI_ERR_IN_STATUS, "the statuses say which requests failed") : MPI_SUCCESS;
 }
@@ -73,7 +88,7 @@ int mpi_Waitall(int count, MPI_Request array_of_requests[], MPI_Status *array_of
     if (rc != MPI_SUCCESS)
         return rc;
     for (int i = 0; i < count; i++)
-        if (p2p_is_active(array_of_requests[i]))
+        if (p2p_is_active(array_of_requests[i]) && !p2p_is_complete((p2p_request_t *)array_of_requests[i]))
             p2p_wait((p2p_request_t *)array_of_requests[i]);
     return finish_all(count, array_of_requests, array_of_statuses);
 }
