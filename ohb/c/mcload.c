@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * mcload.c - one thread that asks a memcached server over sockets, one request in flight on each connection.
  *
- * usage: mcload ADDRESS get|set|beside SIZE CONNECTIONS OPS     ADDRESS: tcp:PORT (of 127.0.0.1) or unix:PATH
+ * usage: mcload ADDRESS get|set|beside SIZE CONNECTIONS OPS     ADDRESS: tcp:PORT or tls:PORT (of 127.0.0.1), or unix:PATH
  * beside: CONNECTIONS clients send gets without an end and without waiting for answers, and one more asks as with get and one
  * connection, for values of 1 byte; SIZE is that of the others' values.
- * Prints one line of JSON: ops, seconds, p50_us of a request (one connection) and ops per second. Every answer is compared with
- * what it should be, but for those to the clients beside; a wrong one ends the program with status 1. */
+ * Prints one line of JSON: ops, seconds, p50_us and p99_us of a request, and ops per second. No certificate is checked. Every
+ * answer is compared with what it should be, but for those to the clients beside; a wrong one ends the program with status 1. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <openssl/ssl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,8 @@
 
 typedef struct client {
     int fd;
+    SSL *tls; /* NULL: plain */
+    double asked;
     unsigned key; /* of the request in flight */
     int sets;
     size_t come, left; /* bytes of the answer that have come, and that have not */
@@ -39,6 +42,7 @@ typedef struct load {
     int sets;
     unsigned size, connections;
     unsigned long ops, sent, done;
+    double *times; /* of each request that is done, in seconds */
     unsigned key;
     char request[BUFFER], answer[BUFFER], expected[BUFFER];
 } load_t;
@@ -56,7 +60,7 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-static int connect_to(const char *address)
+static int open_socket(const char *address)
 {
     struct sockaddr_un local = {.sun_family = AF_UNIX};
     struct sockaddr_in in = {.sin_family = AF_INET};
@@ -77,6 +81,31 @@ static int connect_to(const char *address)
     if (fd < 0 || status != 0)
         fail(address);
     return fd;
+}
+
+static SSL *begin_tls(int fd)
+{
+    static SSL_CTX *context;
+    if (context == NULL)
+        context = SSL_CTX_new(TLS_client_method());
+    SSL *tls = context == NULL ? NULL : SSL_new(context);
+    if (tls == NULL || SSL_set_fd(tls, fd) != 1 || SSL_connect(tls) != 1)
+        fail("TLS");
+    return tls;
+}
+
+static client_t connect_to(const char *address)
+{
+    client_t client = {.fd = open_socket(address)};
+    if (strncmp(address, "tls:", 4) == 0)
+        client.tls = begin_tls(client.fd);
+    return client;
+}
+
+static void disconnect(client_t *client)
+{
+    SSL_free(client->tls);
+    (void)close(client->fd);
 }
 
 /* Writes the value of a key, which differs from those of its neighbours, and an end of line; returns the bytes. */
@@ -108,10 +137,11 @@ static size_t make_expected(load_t *load, unsigned key, int sets)
     return length + (size_t)sprintf(at + length, "END\r\n");
 }
 
-static void send_all(int fd, const char *bytes, size_t length)
+static void send_all(const client_t *client, const char *bytes, size_t length)
 {
     while (length > 0) {
-        ssize_t sent = send(fd, bytes, length, MSG_NOSIGNAL);
+        ssize_t sent = client->tls != NULL ? SSL_write(client->tls, bytes, (int)length)
+                                           : send(client->fd, bytes, length, MSG_NOSIGNAL);
         if (sent <= 0)
             fail("send");
         bytes += sent;
@@ -127,13 +157,20 @@ static void ask(load_t *load, client_t *client, int sets)
     client->left = make_expected(load, client->key, sets);
     size_t length = make_request(load, client->key, sets);
     load->sent++;
-    send_all(client->fd, load->request, length);
+    client->asked = now();
+    send_all(client, load->request, length);
+}
+
+static ssize_t receive(load_t *load, const client_t *client)
+{
+    return client->tls != NULL ? SSL_read(client->tls, load->answer, BUFFER)
+                               : recv(client->fd, load->answer, BUFFER, 0);
 }
 
 /* Takes what has come of an answer; 1: it is complete. */
 static int take(load_t *load, client_t *client)
 {
-    ssize_t got = recv(client->fd, load->answer, BUFFER, 0);
+    ssize_t got = receive(load, client);
     if (got <= 0)
         fail("recv");
     (void)make_expected(load, client->key, client->sets);
@@ -149,14 +186,14 @@ static int take(load_t *load, client_t *client)
 
 static void fill(load_t *load)
 {
-    client_t client = {.fd = connect_to(load->address)};
+    client_t client = connect_to(load->address);
     for (unsigned i = 0; i < KEYS; i++) {
         ask(load, &client, 1);
         while (!take(load, &client))
             ;
     }
     load->sent = 0;
-    (void)close(client.fd);
+    disconnect(&client);
 }
 
 static int by_value(const void *a, const void *b)
@@ -165,26 +202,24 @@ static int by_value(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-/* One connection: the time of every request. */
-static double run_one(load_t *load)
+/* A request is done. */
+static void note(load_t *load, const client_t *client)
 {
-    client_t client = {.fd = connect_to(load->address)};
-    double *times = calloc(load->ops, sizeof(*times));
-    if (times == NULL)
-        fail("memory");
+    if (load->done < load->ops)
+        load->times[load->done] = now() - client->asked;
+    load->done++;
+}
+
+static void run_one(load_t *load)
+{
+    client_t client = connect_to(load->address);
     for (unsigned long i = 0; i < load->ops; i++) {
-        double start = now();
         ask(load, &client, load->sets);
         while (!take(load, &client))
             ;
-        times[i] = now() - start;
-        load->done++;
+        note(load, &client);
     }
-    qsort(times, load->ops, sizeof(*times), by_value);
-    double median = times[load->ops / 2];
-    free(times);
-    (void)close(client.fd);
-    return median;
+    disconnect(&client);
 }
 
 static void run_many(load_t *load)
@@ -196,7 +231,7 @@ static void run_many(load_t *load)
         fail("epoll");
     for (unsigned i = 0; i < load->connections; i++) {
         struct epoll_event event = {.events = EPOLLIN, .data.ptr = &clients[i]};
-        clients[i].fd = connect_to(load->address);
+        clients[i] = connect_to(load->address);
         if (epoll_ctl(epoll, EPOLL_CTL_ADD, clients[i].fd, &event) != 0)
             fail("epoll_ctl");
         ask(load, &clients[i], load->sets);
@@ -207,13 +242,13 @@ static void run_many(load_t *load)
             client_t *client = events[i].data.ptr;
             if (!take(load, client))
                 continue;
-            load->done++;
+            note(load, client);
             if (load->sent < load->ops + load->connections)
                 ask(load, client, load->sets);
         }
     }
     for (unsigned i = 0; i < load->connections; i++)
-        (void)close(clients[i].fd);
+        disconnect(&clients[i]);
     (void)close(epoll);
     free(clients);
 }
@@ -221,7 +256,7 @@ static void run_many(load_t *load)
 /* ------------------------------------------------------------------------------------------- beside */
 
 /* A process that writes gets to a connection, or reads the answers, until it is killed. */
-static pid_t pipeline(load_t *load, int fd, int writes)
+static pid_t pipeline(load_t *load, const client_t *client, int writes)
 {
     pid_t child = fork();
     if (child < 0)
@@ -229,42 +264,47 @@ static pid_t pipeline(load_t *load, int fd, int writes)
     if (child > 0)
         return child;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    size_t used = 0, answer;
+    size_t used = 0;
     for (unsigned i = 0; writes && i < KEYS; i++, used += strlen("get key-000000000000\r\n"))
         (void)sprintf(load->request + used, "get key-%012u\r\n", i);
     for (;;)
         if (writes)
-            send_all(fd, load->request, used);
-        else if ((answer = (size_t)recv(fd, load->answer, BUFFER, 0)) == 0 || answer == (size_t)-1)
+            send_all(client, load->request, used);
+        else if (receive(load, client) <= 0)
             _exit(1);
 }
 
-/* The median time of a get beside clients that pipeline. */
-static double run_beside(load_t *load)
+/* A client beside others that pipeline. */
+static void run_beside(load_t *load)
 {
     pid_t children[2 * PIPELINERS_MOST];
     for (unsigned i = 0; i < load->connections; i++) {
-        int fd = connect_to(load->address);
+        client_t client = connect_to(load->address);
         for (unsigned j = 0; j < 2; j++)
-            children[2 * i + j] = pipeline(load, fd, j == 0);
-        (void)close(fd);
+            children[2 * i + j] = pipeline(load, &client, j == 0);
+        disconnect(&client);
     }
     load->size = 1;
     load->prefix = "one";
     fill(load);
-    double median = run_one(load);
+    run_one(load);
     for (unsigned i = 0; i < 2 * load->connections; i++) {
         (void)kill(children[i], SIGKILL);
         (void)waitpid(children[i], NULL, 0);
     }
-    return median;
+}
+
+/* The time within which this share of the requests was done. */
+static double within(const load_t *load, double share)
+{
+    return load->times[(unsigned long)((double)(load->ops - 1) * share)] * 1e6;
 }
 
 int main(int argc, char **argv)
 {
     static load_t load;
     if (argc != 6) {
-        fprintf(stderr, "usage: mcload tcp:PORT|unix:PATH get|set|beside SIZE CONNECTIONS OPS\n");
+        fprintf(stderr, "usage: mcload tcp:PORT|tls:PORT|unix:PATH get|set|beside SIZE CONNECTIONS OPS\n");
         return 2;
     }
     load.address = argv[1];
@@ -275,18 +315,22 @@ int main(int argc, char **argv)
     load.connections = (unsigned)atoi(argv[4]);
     load.ops = strtoul(argv[5], NULL, 10);
     if (load.size == 0 || load.size > SIZE_MOST || load.connections == 0 || load.ops == 0 ||
-        (beside && load.connections > PIPELINERS_MOST))
-        return 2;
+        (beside && (load.connections > PIPELINERS_MOST || strncmp(load.address, "tls:", 4) == 0)))
+        return 2; /* a connection of TLS is for one process */
+    load.times = calloc(load.ops, sizeof(*load.times));
+    if (load.times == NULL)
+        fail("memory");
     fill(&load);
-    double start = now(), median = 0;
+    double start = now();
     if (beside)
-        median = run_beside(&load);
+        run_beside(&load);
     else if (load.connections == 1)
-        median = run_one(&load);
+        run_one(&load);
     else
         run_many(&load);
     double seconds = now() - start;
-    printf("{\"ops\": %lu, \"seconds\": %.6f, \"p50_us\": %.3f, \"rate\": %.1f}\n", load.done, seconds, median * 1e6,
-           (double)load.done / seconds);
+    qsort(load.times, load.ops, sizeof(*load.times), by_value);
+    printf("{\"ops\": %lu, \"seconds\": %.6f, \"p50_us\": %.3f, \"p99_us\": %.3f, \"rate\": %.1f}\n", load.done,
+           seconds, within(&load, 0.5), within(&load, 0.99), (double)load.done / seconds);
     return 0;
 }

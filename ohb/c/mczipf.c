@@ -2,12 +2,13 @@
  * mczipf.c - one thread that uses a memcached server as a cache: gets of keys of a Zipf distribution, and a set after each miss.
  *
  * usage: mczipf PORT SIZE KEYS CONNECTIONS OPS     of 127.0.0.1; all keys are set first
- * Prints one line of JSON: ops, seconds, gets per second and the share of hits. Every value is compared with what was set; a wrong
- * one ends the program with status 1. */
+ * Prints one line of JSON: ops, seconds, gets per second, p50_us and p99_us of a get, and the share of hits. Every value is
+ * compared with what was set; a wrong one ends the program with status 1. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <math.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,24 +150,53 @@ static int receive_get(load_t *load, int fd, unsigned key)
     return 1;
 }
 
-/* A round: a get on each connection, then their answers. Returns the hits. */
-static unsigned run_round(load_t *load)
+/* Reads the answer of each connection as it comes, and notes the time since the round began. missed: keys without a value. */
+static void receive_round(load_t *load, const unsigned *key, double begin, double *times, int *missed)
+{
+    struct pollfd waiting[CONNECTIONS_MOST];
+    unsigned left = load->connections;
+    for (unsigned i = 0; i < load->connections; i++)
+        waiting[i] = (struct pollfd){.fd = load->fd[i], .events = POLLIN};
+    while (left > 0) {
+        if (poll(waiting, load->connections, -1) < 0)
+            fail("poll");
+        for (unsigned i = 0; i < load->connections; i++) {
+            if (waiting[i].fd < 0 || waiting[i].revents == 0)
+                continue;
+            missed[i] = !receive_get(load, load->fd[i], key[i]);
+            times[i] = now() - begin;
+            waiting[i].fd = -1;
+            left--;
+        }
+    }
+}
+
+/* A round: a get on each connection, then their answers, then sets of what was missing. Returns the hits. */
+static unsigned run_round(load_t *load, double *times)
 {
     unsigned key[CONNECTIONS_MOST], hits = 0;
+    int missed[CONNECTIONS_MOST];
+    double begin = now();
     for (unsigned i = 0; i < load->connections; i++) {
         char line[64];
         key[i] = draw(load);
         send_all(load->fd[i], line, (size_t)sprintf(line, "get key-%012u\r\n", key[i]));
     }
+    receive_round(load, key, begin, times, missed);
     for (unsigned i = 0; i < load->connections; i++) {
-        if (receive_get(load, load->fd[i], key[i])) {
-            hits++;
+        hits += !missed[i];
+        if (!missed[i])
             continue;
-        }
         send_set(load, load->fd[i], key[i]);
         receive_stored(load, load->fd[i]);
     }
     return hits;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+    return left < right ? -1 : left > right;
 }
 
 static unsigned number(const char *text, unsigned least, unsigned most)
@@ -193,7 +223,8 @@ int main(int argc, char **argv)
     load.connections = number(argv[4], 1, CONNECTIONS_MOST);
     unsigned ops = number(argv[5], 1, 1000000000);
     load.sums = malloc(load.keys * sizeof(*load.sums));
-    if (load.sums == NULL)
+    double *times = malloc((ops + load.connections) * sizeof(*times)); /* of each get, in seconds */
+    if (load.sums == NULL || times == NULL)
         fail("no memory");
     for (unsigned i = 0; i < load.keys; i++)
         load.sums[i] = total += pow((double)i + 1, -EXPONENT);
@@ -202,9 +233,11 @@ int main(int argc, char **argv)
     fill(&load);
     double begin = now();
     for (; done < ops; done += load.connections)
-        hits += run_round(&load);
+        hits += run_round(&load, times + done);
     double seconds = now() - begin;
-    printf("{\"ops\": %u, \"seconds\": %.6f, \"rate\": %.1f, \"hits\": %.6f}\n", done, seconds, done / seconds,
+    qsort(times, done, sizeof(*times), by_value);
+    printf("{\"ops\": %u, \"seconds\": %.6f, \"rate\": %.1f, \"p50_us\": %.3f, \"p99_us\": %.3f, \"hits\": %.6f}\n",
+           done, seconds, done / seconds, times[done / 2] * 1e6, times[(size_t)((double)(done - 1) * 0.99)] * 1e6,
            (double)hits / done);
     return 0;
 }

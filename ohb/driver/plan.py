@@ -27,7 +27,7 @@ class Row:
     our_properties: dict = dataclasses.field(default_factory=dict)
     tmpfs: bool = False  # Spark's local directories are in memory
     network: str = None  # executors, or client and servers, are on two hosts, with a cable of this rate, or "unshaped"
-    disk: str = None  # of Spark's local directories: "cached" as it is, "slow" sides/slowdisk.py; disk bytes become metrics
+    disk: str = None  # of Spark's local directories, or of memcached: "cached" as it is, "slow" sides/slowdisk.py
     stock_cache: int = 0  # bytes that the slow disk's page cache holds for the stock side
     control: bool = False  # both sides are the stock side
     against: str = None  # a built checkout of Verbena whose own build takes the place of the stock side
@@ -190,6 +190,12 @@ def _hbase_parts():
                   {"cells": "quick part"}, metric=f"hbase.{cell}.t1.1024.latency")
 
 
+def _memcached_disk(name, disk, what):
+    return Row(name, "memcached", f"a cache of four times the memory, the rest on {what}; keys of a Zipf distribution",
+               "Debian's memcached with extstore on the same disk", {"keys": 250000, "ops": 500000}, {"keys": 250000, "ops": 50000},
+               disk=disk, metric=f"{name}.tcp.1000.misses*")
+
+
 ROWS = (
     Row("aa.echo", "echo", "an echo generator against itself: the statistics must find nothing", "the same generator",
         {"milliseconds": 100}, {"milliseconds": 40}, control=True, metric="wall_ms"),
@@ -201,11 +207,10 @@ ROWS = (
         "perftest on the same device, in the same boot", {"scale": 0.05}, {"scale": 0.02}, metric="perftest.am.latency.rc.8.*"),
     Row("verbs.fetch", "fetch", "blocks of 1 MiB by the Spark plugin's fetch client over rc in a guest",
         "ib_read_bw on the same device, in the same boot", {}, metric="spark.fetch.*"),
-    Row("memcached", "memcached", "get, set of 100 bytes: sockets, one connection and 50, messages, one-sided, pylibmc; pipelines",
+    Row("memcached", "memcached", "get, set of 100 bytes: sockets, TLS, one client and many, messages, one-sided, pylibmc",
         "Debian's memcached with the same flags", {"scale": 1.0}, {"scale": 0.1}, metric="memcached.get.tcp.100.latency*"),
-    Row("memcached.disk", "memcached", "a cache of four times the memory, the rest on disk; keys of a Zipf distribution",
-        "Debian's memcached with extstore on the same disk", {"keys": 250000, "ops": 500000},
-        {"keys": 250000, "ops": 50000}, metric="memcached.disk.tcp.1000.misses*"),
+    _memcached_disk("memcached.disk", "cached", "disk"),
+    _memcached_disk("memcached.disk.slow", "slow", "a disk of 100 MB/s"),
     Row("mpi.messages", "ranks", "messages and collectives of two ranks, four ranks on two processors, start",
         "the best of Debian's Open MPI and MPICH, PyPI's mpich and impi-rt", {"limit_s": 900}, {"limit_s": 150},
         metric="latency.8.*"),
@@ -327,7 +332,7 @@ def missing(row, root):
     if row.kind == "verbs" and (reason := verbs.missing(root)):
         return reason
     if row.kind == "memcached":
-        return memcached_disk.missing(root) if row.name == "memcached.disk" else memcached.missing(root)
+        return memcached_disk.missing(root, row) if row.disk else memcached.missing(root)
     if row.kind == "ranks":
         sides = _RANKS[row.name]
         return sides.ours(root).missing() if row.against else sides.missing(root)

@@ -174,10 +174,11 @@ class Runner:
         return True  # FetchProgram compares each block; ib_read_bw, the bare side, none
 
     def _memcached(self, row, params, entry, part):
-        if row.name == "memcached.disk":
-            self._perf(row, entry, part, lambda index: memcached_disk.pairs(params["keys"], params["ops"], index))
+        if row.disk:
+            with memcached_disk.disk(row, os.path.join(self.work, "disk")) as where:
+                self._perf(row, entry, part, lambda index: memcached_disk.pairs(row, where, params, index))
             return True  # mczipf compares each answer
-        with memcached.servers() as found:
+        with memcached.servers(("tcp", "unix", "tls")) as found:
             self._perf(row, entry, part, lambda index: memcached.pairs(found, params["scale"], index))
         return True  # mcload and mcnative compare each answer
 

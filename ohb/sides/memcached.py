@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The row memcached: Debian's memcached and ours with the same flags, both running, asked in turns: by mcload over sockets, ours
-also by mcnative, by messages and one-sided, where the stock side is stock memcached over TCP. pylibmc asks each server with the
-libmemcached that belongs to it: Debian's, or ours."""
+also by mcnative, by messages and one-sided, where the stock side is stock memcached over TCP, or over TLS. pylibmc asks each server
+with the libmemcached that belongs to it: Debian's, or ours."""
 import contextlib
 import json
 import os
@@ -23,8 +23,11 @@ BESIDE_SIZE = 20000  # of the values that others get
 # (operation, connections, operations, what mcload says, unit)
 SOCKET_CELLS = (("get", 1, LATENCY_OPS, "p50_us", "us"), ("set", 1, LATENCY_OPS, "p50_us", "us"),
                 ("get", CONNECTIONS, RATE_OPS, "rate", "ops/s"), ("set", CONNECTIONS, RATE_OPS, "rate", "ops/s"))
+TAIL = ("get", 64, RATE_OPS, "p99_us", "us")  # the slowest of 100 requests of many clients
+TLS = SOCKET_CELLS[:1] + SOCKET_CELLS[2:3]  # both servers with -Z
 BESIDE = ("beside", THREADS, 400, "p50_us", "us")  # a get beside clients that pipeline gets, one for each thread of the server
 NATIVE = (("messages", "get", "onesided=off"), ("messages", "set", "onesided=off"), ("onesided", "get", "onesided=on"))
+BESIDE_TLS = ("messages-for-tls", "get", "onesided=off")  # stock by TLS: what a message, which stays on the host, saves
 PYLIBMC = ("get", "set")  # by a program that is linked to libmemcached
 PYTHON = "/usr/bin/python3"  # Debian's, to which its pylibmc belongs
 STARTUP_SECONDS = 60
@@ -54,8 +57,17 @@ def missing(_root):
     return None if shutil.which("memcached") else "the stock side is missing: apt-get install memcached"
 
 
+def certificate(folder):
+    """Whether tls.pem and tls.key are in the folder now: servers of TLS need them."""
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30",
+               "-keyout", f"{folder}/tls.key", "-out", f"{folder}/tls.pem", "-subj", "/CN=ohb"]
+    with contextlib.suppress(FileNotFoundError):
+        return subprocess.run(command, capture_output=True, timeout=LIMIT, check=False).returncode == 0
+    return False
+
+
 class Server:
-    """One running server, on TCP or on a Unix socket."""
+    """One running server, on TCP, with or without TLS (certificate), or on a Unix socket."""
 
     def __init__(self, path, transport, folder, name, flags=("-m", "256")):
         if transport == "unix":
@@ -64,7 +76,9 @@ class Server:
             with socket.socket() as probe:
                 probe.bind(("127.0.0.1", 0))
                 port = probe.getsockname()[1]
-            where, self.address = ["-l", "127.0.0.1", "-p", str(port)], f"tcp:{port}"
+            where, self.address = ["-l", "127.0.0.1", "-p", str(port)], f"{transport}:{port}"
+        if transport == "tls":
+            where += ["-Z", "-o", f"ssl_chain_cert={folder}/tls.pem,ssl_key={folder}/tls.key"]
         user = ["-u", "root"] if os.geteuid() == 0 else []
         self.key = f"{folder}/{name}.key"
         if name.startswith("ours"):
@@ -126,11 +140,13 @@ class Server:
 
 
 @contextlib.contextmanager
-def servers():
-    """Both servers on both transports: {transport: (stock, ours)}."""
+def servers(transports=("tcp", "unix")):
+    """Both servers on each transport: {transport: (stock, ours)}. tls is left out where no openssl makes a certificate."""
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         found = {}
-        for transport in ("tcp", "unix"):
+        for transport in transports:
+            if transport == "tls" and not certificate(folder):
+                continue
             sides = []
             for name, path in (("stock", shutil.which("memcached")), ("ours", program("verbena-memcached"))):
                 server = Server(path, transport, folder, f"{name}-{transport}")
@@ -149,27 +165,30 @@ def placements():
 def pairs(found, scale, index):
     """Every cell once: stock and ours, one after the other; which comes first changes with the pair."""
     cells = [socket_pair(sides, transport, place, scale, cell, index) for transport, sides in found.items()
-             for place in placements() for cell in SOCKET_CELLS]
-    cells += [socket_pair(found["tcp"], "tcp", place, scale, BESIDE, index) for place in placements()]
+             for place in placements() for cell in (TLS if transport == "tls" else SOCKET_CELLS)]
+    cells += [socket_pair(found["tcp"], "tcp", place, scale, cell, index) for place in placements() for cell in (TAIL, BESIDE)]
+    if "tls" in found:
+        sides = found["tls"][0], found["tcp"][1]
+        cells += [native_pair(sides, place, scale, BESIDE_TLS, index) for place in placements()]
     cells += [native_pair(found["tcp"], place, scale, cell, index) for place in placements() for cell in NATIVE]
     return cells + [pylibmc_pair(found["tcp"], place, scale, operation, index) for place in placements()
                     for operation in (PYLIBMC if has_pylibmc() else ())]
 
 
 def socket_pair(sides, transport, place, scale, cell, index):
-    """One of SOCKET_CELLS, or BESIDE, at stock and ours."""
+    """One of SOCKET_CELLS, TAIL or BESIDE at stock and ours."""
     (label, generator, processor), (operation, connections, ops, metric, unit) = place, cell
     got, size = {}, BESIDE_SIZE if operation == "beside" else SIZE
     for side in (0, 1) if index % 2 == 0 else (1, 0):
         sides[side].pin(processor)
         got[side] = sides[side].ask(operation, size, connections, max(min(ops, 1000), int(ops * scale)), generator)[metric]
-    name = "latency" if unit == "us" else f"rate{connections}"
+    name = f"rate{connections}" if unit != "us" else "latency" if metric == "p50_us" else f"p99-{connections}"
     return {"row": f"memcached.{operation}", "transport": transport, "size": size, "metric": name,
             "unit": unit, "raw": got[0], "ours": got[1], "placement": label}
 
 
 def native_pair(sides, place, scale, cell, index):
-    """One of NATIVE: ours through the core, stock over TCP."""
+    """One of NATIVE, or BESIDE_TLS: ours through the core, stock by sockets."""
     (label, generator, processor), (transport, operation, option) = place, cell
     got, ops = {}, max(1000, int(LATENCY_OPS * scale))
     for side in (0, 1) if index % 2 == 0 else (1, 0):

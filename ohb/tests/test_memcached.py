@@ -2,6 +2,7 @@
 """The row memcached: whose turn it is, the rows of the demonstration, and that what servers hold is compared."""
 import contextlib
 import socket
+import tempfile
 import threading
 import types
 import unittest
@@ -25,7 +26,7 @@ class Scripted:
 
     def ask(self, *words):
         self._asked.append((self._name, *words))
-        return {"p50_us": self._microseconds, "rate": 1e6 / self._microseconds}
+        return {"p50_us": self._microseconds, "p99_us": 3 * self._microseconds, "rate": 1e6 / self._microseconds}
 
     def ask_native(self, *words):
         self._asked.append((self._name, *words))
@@ -55,6 +56,17 @@ class Pairs(unittest.TestCase):
         self.assertEqual((cell["row"], cell["metric"], cell["unit"], cell["raw"], cell["ours"]),
                          ("memcached.beside", "latency", "us", 700, 250))
 
+    def test_the_slowest_of_many_clients_and_tls_have_rows_of_their_own(self):
+        found = {name: (Scripted("stock", 20, []), Scripted("ours", 10, [])) for name in ("tcp", "unix", "tls")}
+        with unittest.mock.patch.object(memcached, "placements", lambda: [PLACE]), \
+                unittest.mock.patch.object(memcached, "has_pylibmc", lambda: False):
+            cells = memcached.pairs(found, 0.1, 0)
+        values = {(cell["row"], cell["transport"], cell["metric"]): (cell["raw"], cell["ours"]) for cell in cells}
+        self.assertEqual(len(values), len(cells))
+        self.assertEqual(values["memcached.get", "tcp", "p99-64"], (60, 30))
+        self.assertEqual(values["memcached.get", "tls", "latency"], (20, 10))
+        self.assertEqual(values["memcached.get", "messages-for-tls", "latency"], (20, 1))
+
     def test_pylibmc_asks_each_server_with_the_library_that_belongs_to_it(self):
         for index in (0, 1):
             asked = []
@@ -74,21 +86,38 @@ class Pairs(unittest.TestCase):
 
 
 class Disk(unittest.TestCase):
+    ROW = types.SimpleNamespace(name="memcached.disk.slow", disk="slow")
+
     def test_both_get_the_same_load_and_the_first_one_changes(self):
         for index, order in ((0, ["stock", "ours"]), (1, ["ours", "stock"])):
             asked = []
 
-            def ask(name, _program, keys, ops, cpus, asked=asked):
-                asked.append((name, keys, ops, tuple(cpus)))
-                return {"rate": 200.0 if name == "ours" else 100.0, "hits": 0.9 if name == "ours" else 0.75}
+            def ask(name, _program, keys, ops, cpus, where, asked=asked):
+                asked.append((name, keys, ops, tuple(cpus), where))
+                return ({"rate": 200.0, "hits": 0.9, "p99_us": 50.0} if name == "ours" else
+                        {"rate": 100.0, "hits": 0.75, "p99_us": 80.0})
             with unittest.mock.patch.object(memcached_disk, "ask", ask), \
                     unittest.mock.patch.object(memcached, "placements", lambda: [PLACE]):
-                rate, misses = memcached_disk.pairs(1000, 5000, index)
+                rate, tail, misses = memcached_disk.pairs(self.ROW, "/folder", {"keys": 1000, "ops": 5000}, index)
             self.assertEqual([name for name, *_ in asked], order)
-            self.assertEqual({tuple(more) for _, *more in asked}, {(1000, 5000, (0, 1))})
-            self.assertEqual((rate["unit"], rate["raw"], rate["ours"]), ("ops/s", 100.0, 200.0))
+            self.assertEqual({tuple(more) for _, *more in asked}, {(1000, 5000, (0, 1), "/folder")})
+            self.assertEqual((rate["row"], rate["unit"], rate["raw"], rate["ours"]), (self.ROW.name, "ops/s", 100.0, 200.0))
+            self.assertEqual((tail["metric"], tail["unit"], tail["raw"], tail["ours"]), ("p99-16", "us", 80.0, 50.0))
             self.assertEqual((misses["unit"], misses["raw"]), ("%", 25.0))
             self.assertAlmostEqual(misses["ours"], 10.0)
+
+    def test_the_files_of_a_slow_row_are_on_the_slow_disk_as_this_process_sees_it(self):
+        slow = unittest.mock.MagicMock()
+        entered = types.SimpleNamespace(folder="/mount/local", seen=lambda path: f"/seen{path}")
+        slow.Disk.return_value.__enter__.return_value = entered
+        with tempfile.TemporaryDirectory() as work, unittest.mock.patch.object(memcached_disk, "slowdisk", slow):
+            with memcached_disk.disk(self.ROW, work) as where:
+                self.assertEqual(where, "/seen/mount/local")
+            slow.Disk.assert_called_once_with(work)
+            slow.Disk.reset_mock()
+            with memcached_disk.disk(types.SimpleNamespace(disk="cached"), work) as where:
+                self.assertNotEqual(where, "/seen/mount/local")
+            slow.Disk.assert_not_called()
 
 
 class Cells(unittest.TestCase):
