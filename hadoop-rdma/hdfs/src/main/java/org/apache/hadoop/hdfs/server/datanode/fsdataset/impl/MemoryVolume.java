@@ -4,6 +4,8 @@ package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiConsumer;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.DF;
@@ -24,9 +26,12 @@ final class MemoryVolume extends FsVolumeImpl {
         ReplicaInPipeline make() throws IOException;
     }
 
+    private static final String TRASH = "trash"; // in a block pool's folder
+
     private final FsDatasetImpl dataset;
     private final MemoryLedger ledger;
     private final DF usage;
+    private final Set<String> clearing = ConcurrentHashMap.newKeySet();
     private volatile BiConsumer<String, Long> finished = (pool, block) -> { };
 
     MemoryVolume(FsDatasetImpl dataset, String id, StorageDirectory folder, FileIoProvider files, Configuration conf,
@@ -180,6 +185,17 @@ final class MemoryVolume extends FsVolumeImpl {
         ledger.close(MoveGuard.name(pool, done.getBlockId()), MemoryLedger.pages(done.getNumBytes(), done.getMetadataLength()));
         finished.accept(pool, done.getBlockId());
         return done;
+    }
+
+    /**
+     * Replicas that were deleted during a rolling upgrade will be gone, on a thread of Hadoop's own. The NameNode asks for it with
+     * each heartbeat.
+     */
+    void clearsTrash(String pool) {
+        boolean isThere = Files.isDirectory(getCurrentDir().toPath().resolve(pool).resolve(TRASH));
+        if (isThere ? clearing.add(pool) : clearing.remove(pool)) {
+            ledger.removed();
+        }
     }
 
     @Override

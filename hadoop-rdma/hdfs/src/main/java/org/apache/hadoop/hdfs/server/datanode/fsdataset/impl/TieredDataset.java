@@ -470,6 +470,14 @@ public final class TieredDataset extends FsDatasetImpl {
         }
     }
 
+    @Override
+    public void clearTrash(String pool) {
+        if (memory != null) {
+            memory.clearsTrash(pool);
+        }
+        super.clearTrash(pool);
+    }
+
     private boolean inMemory(ExtendedBlock block) {
         return memory != null && getVolume(block) == memory;
     }
