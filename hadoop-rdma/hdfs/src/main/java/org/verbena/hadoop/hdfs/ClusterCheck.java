@@ -10,10 +10,13 @@ import java.net.URI;
 import java.net.URLConnection;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
+import java.util.Collection;
+import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.hdfs.DFSUtil;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
 import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
 import org.apache.hadoop.ipc.RemoteException;
@@ -45,18 +48,23 @@ public final class ClusterCheck {
         this.conf.set(PluginSetting.HDFS_CONNECT_WAIT_MS.key(), PATIENCE);
     }
 
-    /** Asks the NameNode of {@code fs.defaultFS} for its DataNodes, and each of those. */
+    /** Asks the NameNode of {@code fs.defaultFS}, or those of all name spaces behind viewfs, for DataNodes, and each of those. */
     public static void run(Configuration conf, HostReport report) {
         new ClusterCheck(conf, report).run();
     }
 
     private void run() {
         URI uri = FileSystem.getDefaultUri(conf);
-        if (!"hdfs".equals(uri.getScheme())) {
+        Collection<URI> all = "hdfs".equals(uri.getScheme()) ? List.of(uri)
+            : "viewfs".equals(uri.getScheme()) ? DFSUtil.getInternalNsRpcUris(conf) : List.of();
+        if (all.isEmpty()) {
             report.add(Level.OK, "cluster: fs.defaultFS is " + uri + ", no HDFS is looked at; HADOOP_CONF_DIR names the folder of "
                 + "a cluster's site files");
-            return;
         }
+        all.forEach(this::look);
+    }
+
+    private void look(URI uri) {
         try (FileSystem files = FileSystem.newInstance(uri, conf)) {
             DatanodeInfo[] nodes = ((DistributedFileSystem) files).getDataNodeStats();
             report.add(nodes.length == 0 ? Level.BAD : Level.OK, "cluster: " + uri + " has " + nodes.length + " DataNodes"
