@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """How Hadoop's JVMs are started: class path, options, the classes behind Hadoop's commands."""
+import atexit
+import functools
 import os
 import shutil
+import subprocess
+import tempfile
 
 import jars
 from daemons import jvm
@@ -67,8 +71,24 @@ def program(words):
     raise Failed(f"'{name}' is not known; known are: {', '.join(COMMANDS)}, {EXAMPLES} NAME, or the name of a class org...")
 
 
+@functools.cache
+def compiled(source):
+    """The folder with the classes of a program of the tests."""
+    folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    argv = ["javac", "-nowarn", "-encoding", "UTF-8", "-sourcepath", folder.name, "-d", folder.name, "-cp", f"{library()}/*"]
+    done = subprocess.run([*argv, source], capture_output=True, text=True, timeout=300, check=False)
+    if done.returncode != 0:
+        raise Failed(f"{source} does not compile with Hadoop {VERSION}:\n{done.stdout}{done.stderr}")
+    return folder.name
+
+
 def argv(name, arguments, conf, plugin=None, heap="512m", options=()):
-    return [jvm.program(), f"-Xmx{heap}", *options, *OPENS, "-cp", class_path(conf, plugin), name, *arguments]
+    """name: a class, or the path of a program's source."""
+    path = class_path(conf, plugin)
+    if name.endswith(".java"):
+        path, name = f"{path}:{compiled(name)}", os.path.basename(name)[:-len(".java")]
+    return [jvm.program(), f"-Xmx{heap}", *options, *OPENS, "-cp", path, name, *arguments]
 
 
 def home():
