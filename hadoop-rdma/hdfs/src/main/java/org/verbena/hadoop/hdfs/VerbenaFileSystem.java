@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.hadoop.hdfs;
+
+import static org.verbena.core.plugin.PluginSetting.HDFS_ENABLED;
+import static org.verbena.core.plugin.PluginSetting.HDFS_WRITE_PARALLEL_MAX;
+
+import java.io.IOException;
+import java.net.URI;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hdfs.ParallelFileSystem;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.verbena.core.plugin.SettingTable;
+import org.verbena.hadoop.hdfs.settings.HdfsConf;
+
+/**
+ * HDFS that writes all replicas of a small new file at once, by {@code fs.hdfs.impl} in a client's core-site.xml. Everything else
+ * is Hadoop's.
+ */
+public final class VerbenaFileSystem extends ParallelFileSystem {
+    private static final Logger LOG = LoggerFactory.getLogger(VerbenaFileSystem.class);
+
+    /** Hadoop makes it by reflection and then initializes it. */
+    public VerbenaFileSystem() {
+    }
+
+    @Override
+    protected long limit(Configuration conf) {
+        SettingTable table = HdfsConf.table(conf);
+        return table.bool(HDFS_ENABLED) ? table.size(HDFS_WRITE_PARALLEL_MAX) : 0;
+    }
+
+    @Override
+    public void initialize(URI uri, Configuration conf) throws IOException {
+        super.initialize(uri, conf);
+        if (limit(conf) > 0 && !isParallel()) {
+            LOG.warn("Verbena: Hadoop's pipeline writes all files: Verbena's class loader has no classes of Hadoop 3.4 or later;"
+                + " put Verbena's jar beside Hadoop's");
+        }
+    }
+}
