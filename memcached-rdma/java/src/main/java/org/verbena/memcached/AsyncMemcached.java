@@ -44,7 +44,7 @@ public final class AsyncMemcached {
     private CompletableFuture<Answer> begin(Request request, ByteBuffer value, ValueSink sink) {
         Server server = cluster.serverOf(request.key());
         return cluster.begin(request, server, cluster.deadline(), value, sink).thenApply(answer -> {
-            MemcachedException failure = Cluster.failure(server, answer);
+            MemcachedException failure = request.pinned() ? Cluster.pinFailure(server, answer) : Cluster.failure(server, answer);
             if (failure != null) {
                 throw new CompletionException(failure);
             }
@@ -140,7 +140,10 @@ public final class AsyncMemcached {
     // ------------------------------------------------------------------------------------------- store
 
     private CompletableFuture<Stored> put(Request.Mode mode, String key, ByteBuffer value, int ttlSeconds, int flags, long cas) {
-        Request request = Request.put(mode, bytesOf(key), ttlSeconds, flags, cas);
+        return put(Request.put(mode, bytesOf(key), ttlSeconds, flags, cas), value);
+    }
+
+    private CompletableFuture<Stored> put(Request request, ByteBuffer value) {
         return begin(request, Objects.requireNonNull(value, "value"), null).thenApply(answer -> switch (answer.status()) {
             case OK -> Stored.STORED;
             case EXISTS -> Stored.EXISTS;
@@ -224,11 +227,40 @@ public final class AsyncMemcached {
         return put(Request.Mode.CAS, key, value, ttlSeconds, flags, cas);
     }
 
+    // ------------------------------------------------------------------------------------------ pinned items
+
+    /**
+     * Stores a value that the server does not evict until {@link #release}. A delete and its time to live end it as any other.
+     *
+     * @param key the key
+     * @param value its bytes [position, limit), copied
+     * @param ttlSeconds the time to live
+     * @param flags kept with the value
+     * @return ends with {@link Stored#STORED}; with {@link Kind#SERVER_MEMORY} if pinned items have used up their share, where the
+     *     old value stays; with {@link Kind#NO_PINS} if the server has no pinned items
+     */
+    public CompletableFuture<Stored> setPinned(String key, ByteBuffer value, int ttlSeconds, int flags) {
+        return put(Request.put(Request.Mode.SET, bytesOf(key), ttlSeconds, flags, 0).pin(), value);
+    }
+
+    /**
+     * Releases a pinned item, which stays as one that may be evicted.
+     *
+     * @param key the key, also of an item that is not pinned
+     * @return ends with false if there is no item; with {@link Kind#NO_PINS} if the server has no pinned items
+     */
+    public CompletableFuture<Boolean> release(String key) {
+        return simple(Request.release(bytesOf(key)));
+    }
+
     // ------------------------------------------------------------------------------------------ others
 
     private CompletableFuture<Boolean> simple(Request.Kind kind, String key, int ttlSeconds) {
-        return begin(Request.of(kind, bytesOf(key), ttlSeconds), null, null)
-            .thenApply(answer -> answer.status() == Answer.Status.OK);
+        return simple(Request.of(kind, bytesOf(key), ttlSeconds));
+    }
+
+    private CompletableFuture<Boolean> simple(Request request) {
+        return begin(request, null, null).thenApply(answer -> answer.status() == Answer.Status.OK);
     }
 
     /**

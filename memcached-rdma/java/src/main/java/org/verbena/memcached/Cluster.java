@@ -94,6 +94,19 @@ final class Cluster implements AutoCloseable {
             + " may be; store fewer at once, or raise -XX:MaxDirectMemorySize");
     }
 
+    /** The failure that an answer to a pin or a release is, or null. */
+    static MemcachedException pinFailure(Server server, Answer answer) {
+        if (answer.status() == Answer.Status.INVALID && answer.text().startsWith("CLIENT_ERROR")) {
+            return new MemcachedException(Kind.NO_PINS, server.address + ": the server has no pinned items (" + answer.text()
+                + "): use verbena-memcached");
+        }
+        if (answer.status() == Answer.Status.NO_MEMORY && answer.text().isEmpty()) {
+            return new MemcachedException(Kind.SERVER_MEMORY, server.address
+                + ": pinned items have used up their share: release some, or raise -o verbena_pinned or -m of the server");
+        }
+        return failure(server, answer);
+    }
+
     /** The failure that an answer is, or null. */
     static MemcachedException failure(Server server, Answer answer) {
         Kind kind = switch (answer.status()) {

@@ -142,6 +142,21 @@ public final class MemcachedClient implements AutoCloseable {
         return wait(async.cas(key, value, ttlSeconds, flags, cas));
     }
 
+    /** As {@link AsyncMemcached#setPinned}, for ever and without flags. */
+    public Stored setPinned(String key, byte[] value) throws MemcachedException {
+        return setPinned(key, ByteBuffer.wrap(value), 0, 0);
+    }
+
+    /** As {@link AsyncMemcached#setPinned}. */
+    public Stored setPinned(String key, ByteBuffer value, int ttlSeconds, int flags) throws MemcachedException {
+        return wait(async.setPinned(key, value, ttlSeconds, flags));
+    }
+
+    /** As {@link AsyncMemcached#release}. */
+    public boolean release(String key) throws MemcachedException {
+        return wait(async.release(key));
+    }
+
     /** As {@link AsyncMemcached#delete}. */
     public boolean delete(String key) throws MemcachedException {
         return wait(async.delete(key));

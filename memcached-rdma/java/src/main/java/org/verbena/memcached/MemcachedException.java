@@ -17,8 +17,10 @@ public class MemcachedException extends IOException {
         BUSY,
         /** The value is larger than the server's limit. */
         TOO_LARGE,
-        /** The server has no memory for the value. */
+        /** The server has no memory for the value, or pinned items have used up their share. */
         SERVER_MEMORY,
+        /** The server has no pinned items. */
+        NO_PINS,
         /** Arithmetic with a value that is no number. */
         NON_NUMERIC,
         /** The value is larger than the buffer for it. */

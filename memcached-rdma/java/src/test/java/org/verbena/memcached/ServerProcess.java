@@ -127,6 +127,13 @@ final class ServerProcess implements AutoCloseable {
         start(address.substring(address.indexOf(':') + 1));
     }
 
+    /** The same server again, which has saved its items (-e). */
+    void restartWarm() throws Exception {
+        signal("USR1");
+        assertTrue(process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS), "a server that saves its items and ends");
+        restart();
+    }
+
     @Override
     public void close() {
         process.destroyForcibly();

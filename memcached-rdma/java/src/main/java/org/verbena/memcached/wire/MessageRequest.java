@@ -19,6 +19,7 @@ public final class MessageRequest {
     private static final int HAS_COMPARE = 2;
     private static final int DECREMENT = 8;
     private static final int KEY_IN_DATA = 16;
+    private static final int PINNED = 32;
 
     private MessageRequest() {
     }
@@ -42,7 +43,7 @@ public final class MessageRequest {
             case PUT -> request.mode() == Request.Mode.CAS ? HAS_COMPARE : 0;
             default -> 0;
         };
-        return flags | (request.key().length > KEY_INLINE ? KEY_IN_DATA : 0);
+        return flags | (request.key().length > KEY_INLINE ? KEY_IN_DATA : 0) | (request.pinned() ? PINNED : 0);
     }
 
     /**

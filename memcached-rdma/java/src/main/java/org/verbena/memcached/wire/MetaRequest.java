@@ -24,7 +24,7 @@ public final class MetaRequest {
             case GET -> lines.add("mg ").add(request.key()).add(" f c v");
             case GET_AND_TOUCH -> lines.add("mg ").add(request.key()).add(" f c v T" + request.ttl());
             case TOUCH -> lines.add("mg ").add(request.key()).add(" T" + request.ttl());
-            case DELETE -> lines.add("md ").add(request.key());
+            case DELETE -> lines.add("md ").add(request.key()).add(pin(request));
             case INCREMENT, DECREMENT -> lines.add("ma ").add(request.key()).add(" v D" + Long.toUnsignedString(request.number())
                 + (request.kind() == Request.Kind.DECREMENT ? " MD" : " MI"));
             case PUT -> put(lines, request, valueBytes);
@@ -39,7 +39,11 @@ public final class MetaRequest {
     private static void put(Lines lines, Request request, int valueBytes) {
         String compare = request.mode() == Request.Mode.CAS ? " C" + Long.toUnsignedString(request.number()) : "";
         lines.add("ms ").add(request.key()).add(" " + valueBytes + " F" + Integer.toUnsignedString(request.flags()) + " T"
-            + request.ttl() + " M" + MODES.charAt(request.mode().ordinal()) + compare + " c");
+            + request.ttl() + " M" + MODES.charAt(request.mode().ordinal()) + compare + pin(request) + " c");
+    }
+
+    private static String pin(Request request) {
+        return request.pinned() ? " K" : "";
     }
 
     /** One get for each key, and a noop that ends them. */

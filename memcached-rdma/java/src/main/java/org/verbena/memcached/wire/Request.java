@@ -13,8 +13,9 @@ import java.util.List;
  * @param ttl seconds, as memcached takes them
  * @param flags the client's flags of a put
  * @param number a difference, or the CAS id to compare
+ * @param pinned a put pins its item; a delete releases the item, which stays
  */
-public record Request(Kind kind, Mode mode, byte[] key, List<byte[]> keys, int ttl, int flags, long number) {
+public record Request(Kind kind, Mode mode, byte[] key, List<byte[]> keys, int ttl, int flags, long number, boolean pinned) {
     /** What is asked. */
     public enum Kind { GET, GET_AND_TOUCH, LIST, PUT, DELETE, INCREMENT, DECREMENT, TOUCH, NOOP }
 
@@ -32,27 +33,37 @@ public record Request(Kind kind, Mode mode, byte[] key, List<byte[]> keys, int t
 
     /** A request that names one key and has neither value nor number. */
     public static Request of(Kind kind, byte[] key, int ttl) {
-        return new Request(kind, Mode.SET, key, List.of(), ttl, 0, 0);
+        return new Request(kind, Mode.SET, key, List.of(), ttl, 0, 0, false);
     }
 
     /** A get of several keys; at most {@link #LIST_MAX}, and {@link #LIST_BYTES}. */
     public static Request list(List<byte[]> keys) {
-        return new Request(Kind.LIST, Mode.SET, NO_KEY, List.copyOf(keys), 0, 0, 0);
+        return new Request(Kind.LIST, Mode.SET, NO_KEY, List.copyOf(keys), 0, 0, 0, false);
     }
 
     /** A request that only wants an answer. */
     public static Request noop() {
-        return new Request(Kind.NOOP, Mode.SET, NO_KEY, List.of(), 0, 0, 0);
+        return new Request(Kind.NOOP, Mode.SET, NO_KEY, List.of(), 0, 0, 0, false);
     }
 
     /** A put; compare: the CAS id of {@link Mode#CAS}. */
     public static Request put(Mode mode, byte[] key, int ttl, int flags, long compare) {
-        return new Request(Kind.PUT, mode, key, List.of(), ttl, flags, compare);
+        return new Request(Kind.PUT, mode, key, List.of(), ttl, flags, compare, false);
+    }
+
+    /** The same, of an item that the server keeps until its release. */
+    public Request pin() {
+        return new Request(kind, mode, key, keys, ttl, flags, number, true);
+    }
+
+    /** Ends the pin of an item, which stays. */
+    public static Request release(byte[] key) {
+        return of(Kind.DELETE, key, 0).pin();
     }
 
     /** An increment or a decrement. */
     public static Request delta(Kind kind, byte[] key, long difference) {
-        return new Request(kind, Mode.SET, key, List.of(), 0, 0, difference);
+        return new Request(kind, Mode.SET, key, List.of(), 0, 0, difference, false);
     }
 
     /** Whether it may change the item of its key. */

@@ -54,6 +54,8 @@ class DecodersTest {
         assertEquals("ma k v D18446744073709551615 MD O9\r\n", written(Request.delta(Request.Kind.DECREMENT, key, -1), 0));
         assertEquals("ms k 3 F4294967295 T7 MA c O9\r\n", written(Request.put(Request.Mode.APPEND, key, 7, -1, 0), 3));
         assertEquals("ms k 3 F0 T0 MS C5 c O9\r\n", written(Request.put(Request.Mode.CAS, key, 0, 0, 5), 3));
+        assertEquals("ms k 3 F1 T0 MS K c O9\r\n", written(Request.put(Request.Mode.SET, key, 0, 1, 0).pin(), 3));
+        assertEquals("md k K O9\r\n", written(Request.release(key), 0));
         assertEquals("mg k f c v q O0\r\nmg k f c v q O1\r\nmn\r\n", written(Request.list(List.of(key, key)), 0));
     }
 
