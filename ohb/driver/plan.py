@@ -17,7 +17,7 @@ HBASE_STOCK = "the same Apache HBase without our jar"
 class Row:
     """One row. kind chooses the runner; hold is the ratio we promise for 'metric' (a warning, never a failure)."""
     name: str
-    kind: str  # echo, core, verbs, fetch, memcached, ranks, hdfs, mr, hbase, netty, rpc, spark, tpch
+    kind: str  # echo, core, verbs, fetch, memcached, ranks, hdfs, mr, merge, hbase, netty, rpc, spark, tpch
     title: str
     stock: str
     params: dict
@@ -225,6 +225,8 @@ ROWS = (
     *_hdfs_reads(),
     Row("mr", "mr", "MapReduce jobs: MR-AVG, MR-RAND, MR-SKEW and TeraSort of 1 GB", "the same cluster with the stock shuffle",
         {"cells": "all"}, {"cells": "quick"}, metric="mr.avg.*.wall"),
+    Row("mr.merge", "merge", "one reducer's merge of 2,000 segments in a JVM", "Hadoop's own merge manager in another JVM",
+        {"segments": 2000, "records": 500}, {"records": 100}, hold=0.6, metric="mr.merge.*.cpu"),
     Row("hbase", "hbase", "calls of HBase: a missing row, get, put and scan of 1 KiB; 1 and 8 threads",
         HBASE_STOCK, {"cells": "all"}, {"cells": "quick"}, metric="hbase.get.t1.1024.latency"),
     *_hbase_parts(),
@@ -338,7 +340,7 @@ def missing(row, root):
         return sides.ours(root).missing() if row.against else sides.missing(root)
     if row.network and (reason := hosts.missing()):
         return reason
-    if row.kind in ("hdfs", "mr", "rpc"):
+    if row.kind in ("hdfs", "mr", "merge", "rpc"):
         return hadoop.missing(root)
     if row.kind in ("hbase", "netty"):
         return hbase.missing(root)
