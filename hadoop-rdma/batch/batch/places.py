@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a session has its files, ports and programs: what the systems ask when they plan their daemons."""
+import glob
+import os
+import secrets
+import shutil
+
+from .errors import Failed
+
+TREE = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+OPENS = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in (
+    "java.lang", "java.util", "java.util.concurrent", "java.io", "java.net", "java.nio", "sun.nio.ch")]  # as Hadoop's own scripts
+
+
+DATA = "dn"  # name of the DataNode's port
+
+
+def built(pattern, what):
+    """The one file of a pattern below the source tree."""
+    found = sorted(glob.glob(os.path.join(TREE, pattern)))
+    if not found:
+        raise Failed(f"{what} is not built: run {os.path.join(TREE, 'verbena')} build on a host that has the packages")
+    return found[-1]
+
+
+SHM = "/dev/shm"
+
+
+class Places:
+    """options: of the command line; job; nodes: what each node has said of itself."""
+
+    def __init__(self, options, job, work, nodes):
+        self.options, self.job, self.work, self.nodes = options, job, work, nodes
+        self._ports = {}  # {node: {name: number}}; the first one is the DataNode's
+        self.key = os.path.join(work, "key")
+
+    def make_key(self):
+        with open(os.open(self.key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_hex(32))
+
+    def indexes(self):
+        return range(len(self.nodes))
+
+    def address(self, node):
+        return self.nodes[node]["address"]
+
+    def port(self, node, name):
+        """A port of a node, the same for the same name: one that the node has offered."""
+        mine = self._ports.setdefault(node, {DATA: self.nodes[node]["ports"][0]})
+        return mine.setdefault(name, self.nodes[node]["ports"][len(mine)])
+
+    def at(self, node, name):
+        return f"{self.address(node)}:{self.port(node, name)}"
+
+    def _own(self, folder, node):
+        return os.path.join(folder, f"verbena-{os.getuid()}-{self.job.identity}-{self.options.token}-{node}")
+
+    def local(self, node, *names):
+        """A folder of the job's own on a node's disk."""
+        return os.path.join(self._own(self.options.local, node), *names)
+
+    def fast(self, node, *names):
+        return os.path.join(self._own(self.options.ssd or self.options.local, node), *names)
+
+    def memory(self, node):
+        return os.path.join(self._own(SHM, node))
+
+    def conf(self, name):
+        return os.path.join(self.work, "conf", name)
+
+    def java(self):
+        home = os.environ.get("JAVA_HOME")
+        found = os.path.join(home, "bin", "java") if home else shutil.which("java")
+        if not found or not os.access(found, os.X_OK):
+            raise Failed("no java: load a module with a JDK 17, or set JAVA_HOME, before verbena-batch")
+        return found
+
+    def daemon(self, name, node, rank, argv, environment=None, before=None):
+        """What an agent starts. rank: daemons of the highest one end first. before: a command that has to succeed first."""
+        return {"name": name, "node": node, "rank": rank, "argv": argv, "before": before, "environment": environment or {},
+                "folder": self.local(node, "run", name)}
+
+    def own(self, node):
+        """The folders of the session on a node, which its agent removes at the end."""
+        memory = SHM if self.options.mode.startswith("hhh") and self.options.hadoop else None
+        return [self._own(folder, node) for folder in (self.options.local, self.options.ssd, memory) if folder]
