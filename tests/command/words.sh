@@ -132,6 +132,11 @@ check_cluster() { # $1: hadoop or hbase; $2: its commands; $3...: words
 check_hadoop() { check_cluster hadoop "start stop status run" "$@"; }
 check_hbase() { check_cluster hbase "start stop status console" "$@"; }
 
+check_batch() {
+    [ $# != 0 ] || die "batch: give a command: run start status save stop"
+    one_of "batch: unknown command" "$1" run start status save stop
+}
+
 check_mpiexec() { [ $# != 0 ] || die "mpiexec: no program; './verbena mpiexec -n 4 ./ring' starts one, --help has the options"; }
 check_oshrun() { [ $# != 0 ] || die "oshrun: no program; './verbena oshrun -n 4 ./ring' starts one, --help has the options"; }
 check_clean() { [ $# = 0 ] || die "clean: takes no words, not '$*'; it removes all build products"; }
