@@ -127,6 +127,12 @@ make_jars() {
     echo "export VERBENA_HBASE_JAR=$hbase"
 }
 
+make_slurm() { # unpacked and not installed; without it the suite tests other ways to start processes on nodes
+    has_apt || { say "no apt: nothing is tested in a job of Slurm" && return 0; }
+    (debian_family SLURM slurm slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge libmunge2 libhwloc15) ||
+        say "no Slurm of Debian: nothing is tested in a job of it"
+}
+
 make_memcached_peers() {
     try_packages memcached libmemcached-tools python3-pylibmc \
         || cannot "Debian's memcached, libmemcached-tools and python3-pylibmc, which ours is compared with, could not be installed"

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The nodes and the end of a job, as batch systems say them."""
+import os
+import sys
+import time
+import types
+
+from case import ROOT, Case
+
+sys.path.insert(0, str(ROOT / "hadoop-rdma/batch"))
+
+from batch import jobs, steps  # noqa: E402  (needs the path above)
+from batch.errors import Failed  # noqa: E402
+
+SCONTROL = """#!/bin/sh
+case "$*" in
+"show hostnames n[1-3],big") printf 'n1\\nn2\\nn3\\nbig\\n' ;;
+"show job -o 17") echo 'JobId=17 JobName=a b EndTime=2030-01-02T03:04:05 Comment=(null)' ;;
+"show job -o 18") echo 'JobId=18 EndTime=Unknown' ;;
+*) echo "slurm_load_jobs error: Invalid job id" >&2; exit 1 ;;
+esac
+"""
+
+
+def options(**given):
+    return types.SimpleNamespace(**{"hosts": None, "hostfile": None, "launcher": None, "time_limit": None, "local_nodes": 1,
+                                    **given})
+
+
+class JobsTest(Case):
+    def slurm(self, identity, **more):
+        scontrol = self.folder / "scontrol"
+        scontrol.write_text(SCONTROL)
+        scontrol.chmod(0o755)
+        before = os.environ["PATH"]
+        os.environ["PATH"] = f"{self.folder}:{before}"
+        try:
+            return jobs.found(options(), {"SLURM_JOB_ID": identity, "SLURM_JOB_NODELIST": "n[1-3],big", **more})
+        finally:
+            os.environ["PATH"] = before
+
+    def nodefile(self, text, **more):
+        path = self.folder / "nodes"
+        path.write_text(text)
+        return jobs.found(options(), {"PBS_NODEFILE": str(path), "PBS_JOBID": "7.head", **more})
+
+    def test_slurm_gives_nodes_in_its_order_and_the_end(self):
+        job = self.slurm("17")
+        self.assertEqual((job.nodes, job.launcher), (["n1", "n2", "n3", "big"], "srun"))
+        self.assertEqual(time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(job.ends)), "2030-01-02 03:04:05")
+        self.assertEqual(self.slurm("17", SLURM_JOB_END_TIME="1900000000").ends, 1900000000)
+        self.assertIsNone(self.slurm("18").ends)
+
+    def test_slurm_that_does_not_answer_is_said(self):
+        with self.assertRaisesRegex(Failed, "scontrol show job -o 19 did not work inside this job: slurm_load_jobs error"):
+            self.slurm("19")
+
+    def test_pbs_gives_each_node_once_with_its_first_line(self):
+        job = self.nodefile("b\nb\na\nb\nc-ib\n", PBS_WALLTIME="600")
+        self.assertEqual((job.nodes, job.lines, job.launcher), (["b", "a", "c-ib"], [0, 2, 4], "pbsdsh"))
+        self.assertTrue(590 <= job.ends - time.time() <= 600)
+        words = steps.commands(job, "/work")
+        self.assertEqual([argv[:4] for argv in words], [["pbsdsh", "-n", line, "--"] for line in ("0", "2", "4")])
+        self.assertEqual([argv[-3:] for argv in words], [["agent", "/work", index] for index in ("0", "1", "2")])
+        self.assertIsNone(self.nodefile("a\n").ends)
+
+    def test_pbs_without_its_file_is_said(self):
+        with self.assertRaisesRegex(Failed, "the node file of this PBS job cannot be read: .*No such file"):
+            jobs.found(options(), {"PBS_NODEFILE": str(self.folder / "none")})
+        with self.assertRaisesRegex(Failed, "has no nodes"):
+            self.nodefile("\n")
+
+    def test_the_users_names_come_first(self):
+        environment = {"SLURM_JOB_ID": "1"}
+        self.assertEqual(jobs.found(options(hosts="x,y,x"), environment).nodes, ["x", "y"])
+        path = self.folder / "hosts"
+        path.write_text("# comment\nx slots=2\n\ny\n")
+        job = jobs.found(options(hostfile=str(path), launcher="srun", time_limit=50), environment)
+        self.assertEqual((job.nodes, job.launcher), (["x", "y"], "srun"))
+        self.assertTrue(40 <= job.ends - time.time() <= 50)
+
+    def test_a_launcher_that_is_missing_is_named(self):
+        job = self.nodefile("a\n")
+        before, os.environ["PATH"] = os.environ["PATH"], str(self.folder)
+        try:
+            with self.assertRaisesRegex(Failed, "pbsdsh is not on the PATH of this job.*--launcher takes another"):
+                steps.Steps(job, str(self.folder))
+        finally:
+            os.environ["PATH"] = before
