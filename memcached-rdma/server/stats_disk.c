@@ -58,6 +58,7 @@ void stats_disk_verbena(exec_t *exec, const store_stats_t *stats)
     stats_text(reply, "disk", disk_failed(exec->server->disk) ? "failed" : "on");
     stats_u64(reply, "disk_stubs", stats->stubs);
     stats_u64(reply, "disk_stub_bytes", stats->stub_bytes);
+    stats_u64(reply, "disk_stubs_evicted", stats->counters.stubs_evicted);
     stats_u64(reply, "disk_puts", stats->counters.shelved);
     stats_u64(reply, "disk_puts_refused", s.behind);
     stats_u64(reply, "disk_waiting_bytes", s.waiting);

@@ -72,6 +72,7 @@ static void count_dropped(shard_t *shard, extent_t *extent, item_t *item)
         ttl->expired_unfetched += unfetched;
     } else {
         counters->evictions++;
+        counters->stubs_evicted += item_is_stub(item);
         counters->evicted_unfetched += unfetched;
         ttl->evicted++;
         ttl->evicted_nonzero += atomic_get_relaxed(&item->expiry) != 0;

@@ -276,7 +276,7 @@ bool store_limit(store_t *store, size_t bytes);
     X(delete_hits) X(incr_misses) X(incr_hits) X(decr_misses) X(decr_hits) X(cas_misses) X(cas_hits) X(cas_badval)     \
     X(touch_hits) X(touch_misses) X(store_too_large) X(store_no_memory) X(store_pins_full) X(total_items)              \
     X(expired_unfetched) X(evicted_unfetched) X(evictions) X(reclaimed) X(moved) X(shelved) X(promoted) X(get_disk) X(lost)       \
-    X(segments_dropped) X(segments_reclaimed)
+    X(stubs_evicted) X(segments_dropped) X(segments_reclaimed)
 /* clang-format on */
 
 #define STORE_FIELD(name) uint64_t name;

@@ -241,6 +241,8 @@ class CommandsTest(DiskCase):
         for first in range(0, 100000, 4000):
             server.ask(b"".join(b"set s%d 0 0 1 noreply\r\nx\r\n" % i for i in range(first, first + 4000)) + b"mn\r\n")
             self.drained(server)
+        counts = server.stats("verbena")
+        self.assertEqual((counts["disk_stubs_evicted"], counts["disk_puts_refused"]), ("0", "0"))
         self.assertEqual(self.check(server, range(20000)), 20000)
 
     def test_idle_items_go_to_disk_early(self):
