@@ -178,6 +178,15 @@ class TlsTest(unittest.TestCase):
             connection.sendall(b"\x16\x03\x01")
         self.assertEqual(self.ask(server, b"set a 0 0 1\r\nx\r\nget a\r\nmn\r\n"), b"STORED\r\nVALUE a 0 1\r\nx\r\nEND\r\nMN\r\n")
 
+    def test_a_handshake_that_does_not_end_is_closed(self):
+        server = self.server("-o", "idle_timeout=1")
+        for first in (b"", b"\x16\x03\x01"):
+            connection = server.connect()
+            self.addCleanup(connection.close)
+            connection.sendall(first)
+            with contextlib.suppress(ConnectionResetError):
+                self.assertEqual(connection.recv(1), b"")
+
     def test_new_certificates_count_all_together_or_not_at_all(self):
         server = self.server()
         before = self.connected(server)

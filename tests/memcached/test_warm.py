@@ -109,6 +109,38 @@ class WarmTest(unittest.TestCase):
         self.assertEqual(server.ask(b"get big\r\nget k7\r\n"), b"END\r\nVALUE k7 7 5\r\n00007\r\nEND\r\n")
         self.assertIn(f"a warm start with {ITEMS + 3} of {ITEMS + 4} items", self.end(server, signal.SIGTERM))
 
+    def test_a_full_memory_comes_back_right_and_goes_on_evicting(self):
+        sizes = [1, 50, 700, 3000, 40000, 200000]
+
+        def value(number):
+            return b"%d:" % number + bytes([97 + number % 26]) * sizes[number * 7 % len(sizes)]
+
+        def fill(server, numbers):
+            server.ask(b"".join(b"set k%d 0 0 %d noreply\r\n%s\r\n" % (i, len(value(i)), value(i)) for i in numbers) + b"mn\r\n")
+
+        def check(server, numbers):
+            found = 0
+            for first in range(numbers.start, numbers.stop, 50):
+                asked = range(first, min(first + 50, numbers.stop))
+                answer = server.ask(b"get " + b" ".join(b"k%d" % i for i in asked) + b"\r\n")
+                right = [b"VALUE k%d 0 %d\r\n%s\r\n" % (i, len(value(i)), value(i)) for i in asked]
+                there = [item for item in right if item in answer]
+                self.assertEqual(answer, b"".join(there) + b"END\r\n")
+                found += len(there)
+            return found
+
+        server = self.server("-m", "16")
+        for first in range(0, 3000, 300): # 120 MB
+            fill(server, range(first, first + 300))
+        before = check(server, range(3000))
+        self.end(server)
+        server = self.server("-m", "16")
+        self.assertEqual(check(server, range(3000)), before)
+        for first in range(3000, 6000, 300):
+            fill(server, range(first, first + 300))
+        self.assertGreater(check(server, range(6000)), 0)
+        self.assertGreater(int(server.stats()["evictions"]), 1000)
+
     def test_a_file_that_cannot_be_written_is_named(self):
         self.file = self.file / "below"
         server = self.server()

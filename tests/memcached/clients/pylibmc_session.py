@@ -34,6 +34,14 @@ def many(client):
     equal(client.delete_multi(list(wanted)), True)
 
 
+def longer_than_every_buffer(client):
+    """Neither side may wait until the other one reads: questions and answers are of megabytes."""
+    wanted = {f"long{i}".ljust(200, "."): "v" * 200 for i in range(15000)}
+    equal(client.set_multi(wanted), [])
+    equal(client.get_multi([*wanted, *(key + "none" for key in wanted)]), wanted)
+    equal(client.delete_multi(list(wanted)), True)
+
+
 def numbers(client):
     equal(client.set("n", 10), True)
     equal(client.incr("n", 5), 15)
@@ -53,7 +61,7 @@ def compare(client):
 
 def main():
     client = pylibmc.Client([sys.argv[1]], binary="binary" in sys.argv[2:], behaviors={"tcp_nodelay": True, "ketama": True})
-    for step in (storage, many, numbers, compare):
+    for step in (storage, many, longer_than_every_buffer, numbers, compare):
         step(client)
     equal(client.flush_all(), True)
     equal(client.get("c"), None)
