@@ -184,7 +184,8 @@ class Runner:
 
     def _hdfs(self, row, params, entry, part):
         stock = hdfs.short_circuit() if params.get("stock") == "short-circuit" else {}
-        with hdfs.clusters(self.root, os.path.join(self.work, "hdfs"), stock, row.network) as sides:
+        ours = hdfs.parallel() if params.get("ours") == "parallel" else {}
+        with hdfs.clusters(self.root, os.path.join(self.work, "hdfs"), stock, row.network, ours) as sides:
             hdfs.warm(sides)
             self._perf(row, entry, part, lambda index: hdfs.pairs(sides, hdfs.SETS[params["cells"]], index), HADOOP_SECONDS)
             entry["notes"] += sides[1].said()

@@ -27,7 +27,10 @@ CELLS = [(size, replicas, clients) for size in (64 << 10, MIB, 64 * MIB) for rep
 QUICK = [(64 << 10, 3, 1), (64 * MIB, 1, 1), (64 * MIB, 3, 1)]
 READ_CELLS = [(MIB, 1, 1), (64 * MIB, 1, 1), (64 * MIB, 1, 4), (64 * MIB, 3, 1), (1024 * MIB, 1, 1)]  # of rows about reads
 QUICK_READ_CELLS = [(64 * MIB, 1, 1)]
-SETS = {"all": CELLS, "quick": QUICK, "reads": READ_CELLS, "quick reads": QUICK_READ_CELLS}
+SMALL_CELLS = [(size, 3, clients) for size in (64 << 10, MIB) for clients in (1, 4)]  # of the row about small files
+QUICK_SMALL_CELLS = [(64 << 10, 3, 1), (MIB, 3, 1)]
+SETS = {"all": CELLS, "quick": QUICK, "reads": READ_CELLS, "quick reads": QUICK_READ_CELLS, "small": SMALL_CELLS,
+        "quick small": QUICK_SMALL_CELLS}
 BY_TCP = {"core-site": {"verbena.core.tl.enable": "self,tcp"}}  # between hosts
 
 
@@ -35,6 +38,11 @@ def short_circuit():
     """Properties of clients and DataNodes with which stock reads blocks of its host out of the DataNode's files, in Java."""
     return {"hdfs-site": {"dfs.client.read.shortcircuit": "true", "dfs.client.use.legacy.blockreader.local": "true",
                           "dfs.block.local-path-access.user": getpass.getuser()}}
+
+
+def parallel():
+    """Properties of clients that write small files to all replicas at once."""
+    return {"core-site": {"fs.hdfs.impl": "org.verbena.hadoop.hdfs.VerbenaFileSystem"}}
 
 
 def reached_at(address, properties, host="127.0.0.1"):
@@ -102,26 +110,26 @@ class Side:
 
 
 @contextlib.contextmanager
-def clusters(root, folder, stock=None, network=None):
-    """Both sides, running: (stock, ours). stock: properties of that side alone; network: the clients are on another host, behind a
-    cable of this rate, or "unshaped"."""
+def clusters(root, folder, stock=None, network=None, ours=None):
+    """Both sides, running: (stock, ours). stock, ours: properties of that side alone; network: the clients are on another host,
+    behind a cable of this rate, or "unshaped"."""
     with contextlib.ExitStack() as stack:
-        where, both = {}, {}
+        where, ours = {}, dict(ours or {})
         if network:
             two = stack.enter_context(hosts.Hosts(folder, None if network == "unshaped" else network))
             where = {"address": hosts.ADDRESSES[0], "before": two.enter(), "notes": [two.note] if two.note else []}
-            both = BY_TCP
-        yield stack.enter_context(_both(root, folder, stock or {}, both, where))
+            ours["core-site"] = {**BY_TCP["core-site"], **ours.get("core-site", {})}
+        yield stack.enter_context(_both(root, folder, stock or {}, ours, where))
 
 
 @contextlib.contextmanager
-def _both(root, folder, stock, both, where):
+def _both(root, folder, stock, ours, where):
     errors = hadoop.harness(root, "daemons.errors")
     os.makedirs(folder, exist_ok=True)
     try:
         with contextlib.ExitStack() as stack:
             sides = []
-            for plugin, properties in ((None, stock), (hadoop.plugin(root), both)):
+            for plugin, properties in ((None, stock), (hadoop.plugin(root), ours)):
                 sides.append(Side(root, folder, plugin, properties, **where))
                 stack.callback(sides[-1].stop)
             yield tuple(sides)

@@ -115,11 +115,24 @@ class AskTest(unittest.TestCase):
             self.short_circuit(60)
 
 
+class Small(unittest.TestCase):
+    def test_only_our_side_of_its_row_writes_in_parallel(self):
+        asked = {}
+        for name in ("hdfs", "hdfs.small"):
+            def clusters(_root, _folder, stock, _network, ours, name=name):
+                asked[name] = [side.get("core-site", {}).get("fs.hdfs.impl", "stock").rpartition(".")[2] for side in (stock, ours)]
+                raise Failed("enough")
+            with tempfile.TemporaryDirectory() as work, unittest.mock.patch.object(hdfs, "clusters", clusters), \
+                    unittest.mock.patch("driver.plan.missing", return_value=None):
+                Runner(work, work, os.path.join(work, "r.json"), True, 1).run(plan.select(name)[:1])
+        self.assertEqual(asked, {"hdfs": ["stock", "stock"], "hdfs.small": ["stock", "VerbenaFileSystem"]})
+
+
 class ShortCircuit(unittest.TestCase):
     def test_only_stock_has_it_and_only_in_its_row(self):
         asked = {}
         for name in ("hdfs", "hdfs.shortcircuit", "hdfs.hosts.10gbit"):
-            def clusters(_root, _folder, stock, network, name=name):
+            def clusters(_root, _folder, stock, network, _ours, name=name):
                 asked[name] = stock.get("hdfs-site", {}).get("dfs.client.read.shortcircuit"), network
                 raise Failed("enough")
             with tempfile.TemporaryDirectory() as work, unittest.mock.patch.object(hdfs, "clusters", clusters), \
