@@ -47,6 +47,9 @@ class ContractTest(unittest.TestCase):
     def test_hadoops_contracts_hold_and_their_bytes_go_by_the_core(self):
         self.assert_hold({})
 
+    def test_hadoops_contracts_hold_with_files_written_in_parallel(self):
+        self.assert_hold({"fs.hdfs.impl": "org.verbena.hadoop.hdfs.VerbenaFileSystem"})
+
     def test_hadoops_contracts_hold_in_mode_hhh(self):
         self.assertIn(" hhh: tiers NVDIMM ", self.assert_hold(self.in_mode("hhh")))
 
