@@ -14,6 +14,7 @@ import org.apache.hadoop.hdfs.protocol.HdfsFileStatus;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.util.DataChecksum;
 import org.apache.hadoop.util.Progressable;
+import org.apache.hadoop.util.Time;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -29,6 +30,7 @@ import org.slf4j.LoggerFactory;
  */
 final class ParallelOutputStream extends DFSOutputStream {
     private static final Logger LOG = LoggerFactory.getLogger(ParallelOutputStream.class);
+    private static final long RESTART_PAUSE_MS = 1000;
     /** Packets of a client that wait, in Hadoop's own measure; more would block the writer. */
     private final int packetLimit;
     private final long byteLimit;
@@ -37,6 +39,10 @@ final class ParallelOutputStream extends DFSOutputStream {
     private boolean streaming;
     /** The block is written, by this class. Guarded by this. */
     private boolean written;
+    /** The only DataNode restarts, and Hadoop's client would wait for it. Guarded by this. */
+    private boolean awaitsRestart;
+    /** What of {@link HeldBytes} is this stream's. Guarded by this. */
+    private long held;
 
     /**
      * Makes the stream of a file that the NameNode has created.
@@ -54,19 +60,38 @@ final class ParallelOutputStream extends DFSOutputStream {
     private synchronized void stream() {
         if (!streaming && !written && !isClosed()) {
             streaming = true;
+            letGo();
             start();
         }
+    }
+
+    private void letGo() {
+        HeldBytes.sub(held);
+        held = 0;
     }
 
     @Override
     void enqueueCurrentPacket() throws IOException {
         synchronized (this) {
-            if (streamer.getBytesCurBlock() > byteLimit || streamer.getBytesCurBlock() == blockSize
-                || streamer.dataQueue.size() >= packetLimit) {
-                stream();
+            if (!streaming) {
+                held += packetSize;
+                if (!HeldBytes.add(packetSize) || streamer.getBytesCurBlock() > byteLimit
+                    || streamer.getBytesCurBlock() == blockSize || streamer.dataQueue.size() >= packetLimit) {
+                    stream();
+                }
             }
         }
         super.enqueueCurrentPacket();
+    }
+
+    /** While packets wait, each is as large as all before it: a DataNode acknowledges few, and a small file takes little memory. */
+    @Override
+    protected synchronized void adjustChunkBoundary() {
+        super.adjustChunkBoundary();
+        long before = streamer.getBytesCurBlock();
+        if (!streaming && before > packetSize) {
+            computePacketChunkSize((int) Math.min(before, blockSize - before), bytesPerChecksum);
+        }
     }
 
     @Override
@@ -92,7 +117,7 @@ final class ParallelOutputStream extends DFSOutputStream {
     protected synchronized void flushInternal() throws IOException {
         if (!streaming) {
             flushInternalWithoutWaitingAck();
-            if (streamer.dataQueue.isEmpty() || writeBlock()) {
+            if (streamer.dataQueue.isEmpty() || writeFile()) {
                 written = true;
                 return;
             }
@@ -102,6 +127,26 @@ final class ParallelOutputStream extends DFSOutputStream {
     }
 
     /** False: a replica failed, and the file has no block. */
+    private boolean writeFile() throws IOException {
+        long deadline = Time.monotonicNow() + dfsClient.getConf().getDatanodeRestartTimeout();
+        while (!writeBlock()) {
+            if (!awaitsRestart || Time.monotonicNow() > deadline) {
+                return false;
+            }
+            pause(RESTART_PAUSE_MS);
+        }
+        return true;
+    }
+
+    private void pause(long milliseconds) throws InterruptedIOException {
+        try {
+            Thread.sleep(milliseconds);
+        } catch (InterruptedException e) {
+            throw (InterruptedIOException) new InterruptedIOException(getSrc() + " is not complete").initCause(e);
+        }
+    }
+
+    /** As {@link #writeFile}, without patience. */
     private boolean writeBlock() throws IOException {
         LocatedBlock block = addBlock(null, dfsClient, getSrc(), null, fileId, null, getAddBlockFlags());
         streamer.block.setCurrentBlock(block.getBlock());
@@ -129,7 +174,8 @@ final class ParallelOutputStream extends DFSOutputStream {
         LOG.info("{}: Hadoop's pipeline writes the file, as {} failed: {}", getSrc(), failing, cause.toString());
         dfsClient.getNamenode().abandonBlock(block.getBlock(), fileId, getSrc(), dfsClient.getClientName());
         streamer.block.setCurrentBlock(null);
-        if (failing != null) {
+        awaitsRestart |= cause instanceof ReplicaWriter.RestartException && block.getLocations().length == 1;
+        if (failing != null && !awaitsRestart) {
             streamer.excludedNodes.put(failing, failing);
         }
     }
@@ -146,12 +192,15 @@ final class ParallelOutputStream extends DFSOutputStream {
             if (dfsClient.getNamenode().complete(getSrc(), dfsClient.getClientName(), last, fileId)) {
                 return;
             }
-            try {
-                Thread.sleep(pause);
-            } catch (InterruptedException e) {
-                throw (IOException) new InterruptedIOException(getSrc() + " is written and not complete").initCause(e);
-            }
+            pause(pause);
         }
         super.completeFile(last);
+    }
+
+    /** Hadoop's last step of every end of a stream. */
+    @Override
+    protected synchronized void closeThreads(boolean force) throws IOException {
+        letGo();
+        super.closeThreads(force);
     }
 }

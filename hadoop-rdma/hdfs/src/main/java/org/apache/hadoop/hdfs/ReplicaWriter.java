@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.apache.hadoop.hdfs;
 
+import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;
 import java.io.Closeable;
 import java.io.DataOutputStream;
@@ -31,6 +32,17 @@ import org.apache.hadoop.util.DataChecksum;
 final class ReplicaWriter implements Closeable {
     /** One DataNode adds one status to an acknowledgement. */
     private static final int STATUSES = 1;
+    /** Room for the answers to all packets, and for small packets together. */
+    private static final int BUFFER = 8192;
+
+    /** The DataNode ends, and says that it comes back. */
+    static final class RestartException extends IOException {
+        private static final long serialVersionUID = 1;
+
+        private RestartException() {
+            super("the DataNode restarts");
+        }
+    }
 
     private final DFSClient client;
     private final LocatedBlock block;
@@ -56,9 +68,8 @@ final class ReplicaWriter implements Closeable {
             IOStreamPair streams = client.saslClient.socketSend(socket,
                 NetUtils.getOutputStream(socket, client.getDatanodeWriteTimeout(STATUSES)),
                 NetUtils.getInputStream(socket, client.getDatanodeReadTimeout(STATUSES)), client, block.getBlockToken(), node);
-            out = new DataOutputStream(new BufferedOutputStream(streams.out,
-                DFSUtilClient.getSmallBufferSize(client.getConfiguration())));
-            in = streams.in;
+            out = new DataOutputStream(new BufferedOutputStream(streams.out, BUFFER));
+            in = new BufferedInputStream(streams.in, BUFFER);
         } catch (IOException | RuntimeException e) {
             IOUtils.closeSocket(socket);
             throw e;
@@ -95,6 +106,9 @@ final class ReplicaWriter implements Closeable {
     void awaitAck(long seqno) throws IOException {
         PipelineAck ack = new PipelineAck();
         ack.readFields(in);
+        if (ack.getNumOfReplies() > 0 && PipelineAck.isRestartOOBStatus(PipelineAck.getStatusFromHeader(ack.getHeaderFlag(0)))) {
+            throw new RestartException();
+        }
         if (ack.getSeqno() != seqno || ack.getNumOfReplies() != STATUSES
             || PipelineAck.getStatusFromHeader(ack.getHeaderFlag(0)) != Status.SUCCESS) {
             throw new IOException("packet " + seqno + " is answered by " + ack);

@@ -30,6 +30,8 @@ final class Middleman implements AutoCloseable {
     private long answers = Long.MAX_VALUE;
     /** Which byte from the DataNode is another one. */
     private long falseByte = -1;
+    /** What it answers itself, without the DataNode; null: nothing. */
+    private byte[] answer;
 
     /** Stands before the DataNode of a port for the sockets of {@link Factory}. */
     Middleman(int port, int troubled) throws IOException {
@@ -58,6 +60,11 @@ final class Middleman implements AutoCloseable {
         return this;
     }
 
+    Middleman answer(byte[] bytes) {
+        answer = bytes;
+        return this;
+    }
+
     int connections() {
         return connections.get();
     }
@@ -65,9 +72,20 @@ final class Middleman implements AutoCloseable {
     private void pass(Socket client) throws IOException {
         connections.incrementAndGet();
         boolean trouble = troubled.getAndDecrement() > 0;
+        if (trouble && answer != null) {
+            start(() -> swallow(client));
+            client.getOutputStream().write(answer);
+            return;
+        }
         Socket dataNode = new Socket(InetAddress.getLoopbackAddress(), port);
         start(() -> copy(client, dataNode, trouble ? requests : Long.MAX_VALUE, -1));
         start(() -> copy(dataNode, client, trouble ? answers : Long.MAX_VALUE, trouble ? falseByte : -1));
+    }
+
+    private static void swallow(Socket client) throws IOException {
+        try (client; InputStream in = client.getInputStream()) {
+            in.transferTo(OutputStream.nullOutputStream());
+        }
     }
 
     private static void copy(Socket from, Socket to, long limit, long falseByte) throws IOException {

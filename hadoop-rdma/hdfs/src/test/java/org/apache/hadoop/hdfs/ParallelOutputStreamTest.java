@@ -7,13 +7,21 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hdfs.protocol.DSQuotaExceededException;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants;
+import org.apache.hadoop.hdfs.protocol.datatransfer.PipelineAck;
+import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.BlockOpResponseProto;
+import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.Status;
+import org.apache.hadoop.hdfs.server.namenode.NameNode;
+import org.apache.hadoop.hdfs.server.namenode.metrics.NameNodeMetrics;
+import org.apache.hadoop.metrics2.lib.MutableCounterLong;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -122,6 +130,74 @@ final class ParallelOutputStreamTest {
             out.write(content, 5_001, 3_999);
         }
         assertIsEverywhere("/appended", content);
+    }
+
+    @Test
+    void a_file_of_one_mebibyte_has_few_packets() throws Exception {
+        DFSOutputStream stream;
+        try (FSDataOutputStream out = files.create(new Path("/few-packets"))) {
+            stream = inner(out);
+            out.write(WriteCluster.content(LIMIT));
+        }
+        assertFalse(hasStreamed(stream));
+        // 63, 63, 126, 252, 504 KiB and the rest, then the end of the block; Hadoop's own stream has 18
+        assertEquals(7, stream.getStreamer().getAndIncCurrentSeqno());
+    }
+
+    @Test
+    void a_small_file_costs_the_name_node_one_create_and_one_block() throws Exception {
+        long created = nameNodeCalls("createFileOps");
+        long added = nameNodeCalls("addBlockOps");
+        write(files, "/counted", WriteCluster.content(100_000));
+        assertEquals(1, nameNodeCalls("createFileOps") - created);
+        assertEquals(1, nameNodeCalls("addBlockOps") - added);
+    }
+
+    /** What a bean of the NameNode's tells is some seconds old. */
+    private static long nameNodeCalls(String counter) throws ReflectiveOperationException {
+        Field field = NameNodeMetrics.class.getDeclaredField(counter);
+        field.setAccessible(true);
+        return ((MutableCounterLong) field.get(NameNode.getNameNodeMetrics())).value();
+    }
+
+    @Test
+    void many_open_files_hold_a_bounded_part_of_the_heap() throws Exception {
+        byte[] content = WriteCluster.content(LIMIT);
+        List<FSDataOutputStream> open = new ArrayList<>();
+        long most = HeldBytes.limit() + 2L * LIMIT; // the packet that goes beyond it starts Hadoop's thread
+        while (open.isEmpty() || !hasStreamed(inner(open.get(open.size() - 1)))) {
+            open.add(files.create(new Path("/open" + open.size())));
+            open.get(open.size() - 1).write(content);
+            assertTrue(HeldBytes.held() <= most, HeldBytes.held() + " bytes");
+        }
+        assertTrue(open.size() > 2);
+        for (FSDataOutputStream out : open) {
+            out.close();
+        }
+        assertEquals(0, HeldBytes.held());
+        assertIsEverywhere("/open0", content);
+        assertIsEverywhere("/open" + (open.size() - 1), content);
+    }
+
+    @Test
+    void the_only_data_node_may_restart() throws Exception {
+        ByteArrayOutputStream answers = new ByteArrayOutputStream();
+        BlockOpResponseProto.newBuilder().setStatus(Status.SUCCESS).setFirstBadLink("").build().writeDelimitedTo(answers);
+        new PipelineAck(PipelineAck.UNKOWN_SEQNO, new int[] {PipelineAck.combineHeader(PipelineAck.ECN.DISABLED,
+            PipelineAck.getRestartOOBStatus())}).write(answers);
+        byte[] content = WriteCluster.content(3_000);
+        List<Middleman> all = new ArrayList<>();
+        for (int i = 0; i < 3; i++) { // the first replica of a file is on any of them
+            all.add(new Middleman(cluster.dataNode(i).getXferPort(), 1).answer(answers.toByteArray()));
+        }
+        try (DistributedFileSystem one = cluster.client(BY_MIDDLEMEN, "dfs.replication=1")) {
+            assertFalse(write(one, "/restarts", content));
+        } finally {
+            for (Middleman between : all) {
+                between.close();
+            }
+        }
+        assertTrue(WriteCluster.isEverywhere(files, new Path("/restarts"), content, 1));
     }
 
     @Test
