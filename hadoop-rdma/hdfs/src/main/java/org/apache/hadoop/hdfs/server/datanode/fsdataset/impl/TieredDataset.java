@@ -170,6 +170,7 @@ public final class TieredDataset extends FsDatasetImpl {
                 pools.addVolume(location);
                 manage(pool, below);
             } catch (IOException | RuntimeException e) {
+                removeVolumes(List.of(location), true); // not a failed volume, for which a DataNode may end
                 memoryTier.failed(e);
             }
         }
