@@ -408,16 +408,21 @@ static ssize_t read_some(conn_t *conn)
     return got;
 }
 
-static void want(conn_t *conn, bool writing)
+static void set_events(conn_t *conn, uint32_t events)
 {
-    uint32_t events = writing ? EPOLLOUT : conn->deaf || conn->parked ? 0 : EPOLLIN;
     if (conn->events == events)
         return;
     struct epoll_event event = {.events = events, .data.ptr = conn};
     conn->events = events;
-    conn->writing = writing;
+    conn->writing = events == EPOLLOUT;
     if (epoll_ctl(conn->worker->epoll, EPOLL_CTL_MOD, conn->fd, &event) != 0)
         conn->state = CONN_CLOSED;
+}
+
+/* While a connection waits for the disk its client mostly sends nothing: its events stay until one comes. */
+static void want(conn_t *conn, bool writing)
+{
+    set_events(conn, writing ? EPOLLOUT : conn->deaf ? 0 : conn->parked ? conn->events & EPOLLIN : EPOLLIN);
 }
 
 static void begin_turn(conn_t *conn)
@@ -492,8 +497,10 @@ bool conn_ready(conn_t *conn, uint32_t events)
     bool silent = conn->writing || conn->deaf || conn->parked;
     if (conn->state == CONN_CLOSED || (silent && (events & (EPOLLERR | EPOLLHUP)) != 0))
         return false;
-    if (conn->parked && !conn->writing)
-        return true; /* of the same look at all sockets: what comes has to wait */
+    if (conn->parked && !conn->writing) {
+        set_events(conn, 0); /* what comes has to wait */
+        return conn->state != CONN_CLOSED;
+    }
     return turn(conn, !conn->writing);
 }
 

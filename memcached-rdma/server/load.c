@@ -158,8 +158,7 @@ bool loads_begin(loads_t *loads)
         else
             loads->waiting++;
     }
-    if (loads->waiting > 0)
-        disk_reader_submit(reader);
+    loads->worker->reads_wait |= loads->waiting > 0;
     return loads->waiting == 0;
 }
 

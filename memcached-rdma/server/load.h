@@ -29,7 +29,8 @@ const char *loads_fetch(void *arg, store_key_t key, const place_t *place);
 bool loads_have_place(const loads_t *loads);
 /* The item of a key is to come back to memory. STORE_ON_DISK: when it was read; STORE_NO_MEMORY: it cannot. */
 store_status_t loads_promote(loads_t *loads, store_key_t key);
-/* Reads the noted values. True: all were in memory, and the request may run again. False: `ready` will be called. */
+/* Reads the noted values, before the worker sleeps. True: all were in memory, and the request may run again. False: `ready` will
+ * be called. */
 bool loads_begin(loads_t *loads);
 /* The request needs no value any more; reads under way end without it. */
 void loads_clear(loads_t *loads);

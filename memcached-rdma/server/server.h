@@ -120,6 +120,7 @@ typedef struct worker {
     holds_t drafts, drafts_called;                       /* values on their way: by sockets, by messages */
     holds_t slow;                                        /* answers that clients do not take */
     disk_reader_t *reader;                               /* of items on disk; NULL: there are none */
+    bool reads_wait;                                     /* for disk_reader_submit */
     native_t *native;                                    /* requests through the core; NULL: there are none */
     _Atomic uint64_t read_count, read_bytes, read_spare; /* read buffers; bytes of all, and of spare ones */
     _Atomic bool events;                                 /* for watchers of this thread */

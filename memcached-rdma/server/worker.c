@@ -136,6 +136,13 @@ static void resume(worker_t *worker, list_link_t *yielded)
     }
 }
 
+/* What all requests since the last time want from disk, with one system call. */
+static void submit_reads(worker_t *worker)
+{
+    worker->reads_wait = false;
+    disk_reader_submit(worker->reader);
+}
+
 /* Messages until there are none, then sockets; sleeps only when the core says that it may. */
 static void run(worker_t *worker)
 {
@@ -143,6 +150,8 @@ static void run(worker_t *worker)
     while (!atomic_get_acquire(&worker->stop)) { /* pairs with worker_stop */
         list_link_t yielded;
         int most_ms = worker->native == NULL ? -1 : native_turn(worker->native);
+        if (worker->reads_wait)
+            submit_reads(worker);
         if (most_ms == NATIVE_AGAIN)
             continue;
         list_init(&yielded);
