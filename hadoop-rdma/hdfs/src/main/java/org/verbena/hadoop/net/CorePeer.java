@@ -2,7 +2,6 @@
 package org.verbena.hadoop.net;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.channels.ReadableByteChannel;
 import org.apache.hadoop.hdfs.net.Peer;
@@ -15,6 +14,7 @@ public final class CorePeer implements Peer {
 
     private final CoreSocketChannel channel;
     private final SocketInputStream in;
+    private final PeekedInput input;
     private final CoreOutputStream out;
 
     /**
@@ -27,6 +27,7 @@ public final class CorePeer implements Peer {
         this.channel = channel;
         channel.gatherAnswers();
         this.in = new SocketInputStream(channel, 0);
+        this.input = new PeekedInput(in);
         this.out = new CoreOutputStream(channel);
     }
 
@@ -76,8 +77,14 @@ public final class CorePeer implements Peer {
     }
 
     @Override
-    public InputStream getInputStream() {
-        return in;
+    public PeekedInput getInputStream() {
+        return input;
+    }
+
+    /** Returns the channel of a stream by which a block is written: small pieces leave at once. What was seen is not in it. */
+    public CoreSocketChannel writersChannel() {
+        channel.gatherNothing();
+        return channel;
     }
 
     @Override

@@ -51,11 +51,17 @@ final class CoreSelector extends AbstractSelector {
         return selected;
     }
 
+    /** {@inheritDoc} Nobody else may drive the engines now, as they take this thread for one that comes back to wait. */
     @Override
     public int selectNow() {
         checkOpen();
         removeCancelled();
-        return ready();
+        int ready = ready();
+        if (ready == 0) {
+            keys.forEach(key -> ((Key) key).stream.engine().help());
+            ready = ready();
+        }
+        return ready;
     }
 
     @Override
@@ -99,7 +105,19 @@ final class CoreSelector extends AbstractSelector {
         if (engine == null) {
             LockSupport.parkNanos(this, nanos);
         } else {
+            leaveOthers(engine);
             engine.park(() -> isReady() || woken || !isOpen(), nanos);
+        }
+    }
+
+    /** One thread sleeps in one engine: those of the other streams wake it from there. */
+    private void leaveOthers(VbnEngine engine) {
+        for (SelectionKey key : keys) {
+            VbnEngine other = ((Key) key).stream.engine();
+            if (other != engine) {
+                other.help();
+                other.attend();
+            }
         }
     }
 
@@ -124,7 +142,7 @@ final class CoreSelector extends AbstractSelector {
         return false;
     }
 
-    /** The engine of the streams that are waited for, which is one: Hadoop waits for one at a time. Null when none is watched. */
+    /** The engine in which to sleep, of the first stream; Hadoop waits for one at a time. Null when none is watched. */
     private VbnEngine engine() {
         for (SelectionKey key : keys) {
             return ((Key) key).stream.engine();

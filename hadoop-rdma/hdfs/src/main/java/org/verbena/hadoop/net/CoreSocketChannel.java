@@ -47,9 +47,15 @@ public final class CoreSocketChannel extends StreamChannel {
         answers = new ReadAnswers(stream);
     }
 
+    /** No reads of blocks are answered here. */
+    void gatherNothing() {
+        answers = null;
+    }
+
     private void sendAnswers() throws VbnException {
-        if (answers != null) {
-            answers.send();
+        ReadAnswers kept = answers;
+        if (kept != null) {
+            kept.send();
         }
     }
 

@@ -136,7 +136,7 @@ class CoreChannelTest {
     private void request(Op op) throws IOException {
         byte[] bytes = {0, DataTransferProtocol.DATA_TRANSFER_VERSION, op.code, 1};
         new SocketOutputStream(ours, 0).write(bytes);
-        assertArrayEquals(bytes, readFully((SocketInputStream) peer.getInputStream(), bytes.length));
+        assertArrayEquals(bytes, readFully((SocketInputStream) peer.getInputStreamChannel(), bytes.length));
     }
 
     private long sentByPeer() {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.hadoop.net;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+
+/**
+ * An input of which the first bytes can be seen before they are read: who serves a connection depends on its first request. A
+ * read gives what was seen and waits for no more. One thread.
+ */
+public final class PeekedInput extends InputStream {
+    /** As many as Hadoop's own server reads of a request at once. */
+    private static final int MOST = 512;
+    private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
+
+    private final InputStream in;
+    private ByteBuffer seen = NOTHING;
+
+    PeekedInput(InputStream in) {
+        this.in = in;
+    }
+
+    /**
+     * The first bytes, which are read afterwards all the same. Waits for them.
+     *
+     * @param count how many, at most 512
+     * @return the bytes; fewer when the input ends before
+     * @throws IOException when reading fails, also by a time-out
+     */
+    public byte[] peek(int count) throws IOException {
+        byte[] bytes = Arrays.copyOf(rest(), MOST);
+        int have = seen.remaining();
+        while (have < count) {
+            int more = in.read(bytes, have, MOST - have);
+            if (more < 0) {
+                break;
+            }
+            have += more;
+            seen = ByteBuffer.wrap(bytes, 0, have);
+        }
+        return Arrays.copyOf(bytes, Math.min(count, have));
+    }
+
+    private byte[] rest() {
+        return Arrays.copyOfRange(seen.array(), seen.position(), seen.limit());
+    }
+
+    /**
+     * Reads what was seen, as far as there is space; nothing else.
+     *
+     * @param destination takes it
+     * @return bytes read
+     */
+    public int readSeen(ByteBuffer destination) {
+        int count = Math.min(seen.remaining(), destination.remaining());
+        destination.put(seen.slice().limit(count));
+        seen.position(seen.position() + count);
+        return count;
+    }
+
+    @Override
+    public int read() throws IOException {
+        return seen.hasRemaining() ? seen.get() & 0xff : in.read();
+    }
+
+    @Override
+    public int read(byte[] bytes, int offset, int length) throws IOException {
+        return seen.hasRemaining() ? readSeen(ByteBuffer.wrap(bytes, offset, length)) : in.read(bytes, offset, length);
+    }
+
+    @Override
+    public void close() throws IOException {
+        in.close();
+    }
+}
