@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.apache.hadoop.hdfs.server.datanode;
+
+import java.util.concurrent.atomic.LongAdder;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hdfs.DFSConfigKeys;
+
+/** Whether the DataNodes of this process can receive blocks by {@link StreamReceiver}, and how many it has received. */
+final class OwnReceiver {
+    /** Blocks that it took, and those of its streams that Hadoop's receiver took. */
+    static final LongAdder TAKEN = new LongAdder();
+    static final LongAdder LEFT = new LongAdder();
+
+    private OwnReceiver() {
+    }
+
+    /** Why a DataNode's blocks are Hadoop's receiver's, null when they are not. */
+    static String obstacle(DataNode dataNode) {
+        DNConf conf = dataNode.getDnConf();
+        if (conf.getEncryptDataTransfer() || conf.getSaslPropsResolver() != null) {
+            return "Hadoop encrypts or authenticates what goes through data connections";
+        }
+        Configuration all = dataNode.getConf();
+        if (all.getInt(DFSConfigKeys.DFS_DATANODE_FILEIO_PROFILING_SAMPLING_PERCENTAGE_KEY, 0) > 0) {
+            return DFSConfigKeys.DFS_DATANODE_FILEIO_PROFILING_SAMPLING_PERCENTAGE_KEY + " measures writes of Hadoop's receiver";
+        }
+        if (all.getBoolean(DFSConfigKeys.DFS_DATANODE_ENABLE_FILEIO_FAULT_INJECTION_KEY, false)) {
+            return DFSConfigKeys.DFS_DATANODE_ENABLE_FILEIO_FAULT_INJECTION_KEY + " disturbs writes of Hadoop's receiver";
+        }
+        return ReceiverInternals.missing();
+    }
+}
