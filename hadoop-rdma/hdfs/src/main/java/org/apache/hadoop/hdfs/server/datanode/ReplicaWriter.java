@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.apache.hadoop.hdfs.server.datanode;
+
+import java.io.DataOutputStream;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.FileChannel;
+import java.util.Arrays;
+import java.util.zip.Checksum;
+import org.apache.hadoop.fs.FSOutputSummer;
+import org.apache.hadoop.hdfs.server.datanode.fsdataset.ReplicaOutputStreams;
+import org.apache.hadoop.util.DataChecksum;
+import org.apache.hadoop.util.Time;
+import org.slf4j.Logger;
+
+/**
+ * Writes packets to the files of a replica, the data out of the packet's own buffer.
+ *
+ * <p>W1 bytes that are on disk are not written again: after a recovery a client sends packets again. W2 the checksum of a chunk
+ * covers all of the chunk's bytes on disk, when it is written by several packets as well. W3 readers see a length only with the
+ * checksum of its last chunk.
+ */
+final class ReplicaWriter {
+    private static final Logger LOG = DataNode.LOG;
+
+    private final StreamReceiver receiver;
+    private final DataNode dataNode;
+    private final ReplicaOutputStreams streams;
+    private final FileChannel file;
+    private final int chunk;
+    private final int sumSize;
+
+    ReplicaWriter(StreamReceiver receiver, ReplicaOutputStreams streams) {
+        this.receiver = receiver;
+        this.dataNode = receiver.getDataNode();
+        this.streams = streams;
+        this.file = ((FileOutputStream) streams.getDataOut()).getChannel();
+        this.chunk = streams.getChecksum().getBytesPerChecksum();
+        this.sumSize = streams.getChecksum().getChecksumSize();
+    }
+
+    /** Whether the data of replicas can be written so. */
+    static boolean canWrite(ReplicaOutputStreams streams) {
+        return streams.getDataOut() instanceof FileOutputStream && !streams.isTransientStorage();
+    }
+
+    /**
+     * Writes a packet that has data.
+     *
+     * @throws IOException when it does not fit to what is there, or the disk fails
+     */
+    void write(Packet packet) throws IOException {
+        checkSums(packet);
+        long onDisk = receiver.replica().getBytesOnDisk();
+        if (onDisk >= packet.end()) {
+            return;
+        }
+        checkPlace(packet, onDisk);
+        boolean ofMiddle = packet.offset() % chunk != 0;
+        Checksum before = ofMiddle ? ReceiverInternals.computePartialChunkCrc(receiver, onDisk,
+            BlockMetadataHeader.getHeaderSize() + onDisk / chunk * sumSize) : null;
+        int skipped = (int) (onDisk - packet.offset());
+        ByteBuffer fresh = packet.data().slice(skipped, packet.length() - skipped);
+        long took = writeData(packet, fresh);
+        if (onDisk % chunk != 0) {
+            ReceiverInternals.adjustCrcFilePosition(receiver);
+        }
+        byte[] sums = ofMiddle ? sumOfChunk(before, fresh) : sumsFrom(packet, (int) ((onDisk - packet.offset()) / chunk));
+        DataOutputStream sumsOut = ReceiverInternals.checksumOut(receiver);
+        sumsOut.write(sums);
+        receiver.flushOrSync(packet.sync(), packet.seqno());
+        receiver.replica().setLastChecksumAndDataLen(packet.end(), Arrays.copyOfRange(sums, sums.length - sumSize, sums.length));
+        dataNode.metrics.incrBytesWritten(fresh.limit());
+        dataNode.metrics.incrTotalWriteTime(took);
+        ReceiverInternals.manageWriterOsCache(receiver, packet.end(), packet.seqno());
+    }
+
+    private void checkSums(Packet packet) throws IOException {
+        int expected = streams.getChecksum().getChecksumSize(packet.length());
+        int have = packet.sums().remaining();
+        if (have != 0 && have != expected) {
+            throw new IOException("Invalid checksum length: received length is " + have + " but expected length is " + expected);
+        }
+    }
+
+    private void checkPlace(Packet packet, long onDisk) throws IOException {
+        if (onDisk < packet.offset()) {
+            throw new IOException("a packet of " + receiver.block() + " begins at " + packet.offset() + ", beyond the " + onDisk
+                + " bytes on disk");
+        }
+        int into = (int) (packet.offset() % chunk);
+        if (into != 0 && into + packet.length() > chunk) {
+            throw new IOException("Unexpected packet data length for " + receiver.block() + " from " + receiver.inAddr
+                + ": a partial chunk must be sent in an individual packet (offset = " + packet.offset() + ", data length = "
+                + packet.length() + ", bytesPerChecksum = " + chunk + ")");
+        }
+    }
+
+    /** Milliseconds that it took. */
+    private long writeData(Packet packet, ByteBuffer fresh) throws IOException {
+        long begun = Time.monotonicNow();
+        ByteBuffer left = fresh.duplicate();
+        try {
+            while (left.hasRemaining()) {
+                file.write(left);
+            }
+        } catch (ClosedChannelException e) {
+            throw e; // by an interrupt, or the end of the receiver: no fault of the disk
+        } catch (IOException e) {
+            dataNode.checkDiskErrorAsync(receiver.replica().getReplicaInfo().getVolume());
+            throw e;
+        }
+        DataNodeFaultInjector.get().delayWriteToDisk();
+        long took = Time.monotonicNow() - begun;
+        if (took > dataNode.getDnConf().getSlowIoWarningThresholdMs()) {
+            dataNode.metrics.incrPacketsSlowWriteToDisk();
+            LOG.warn("Slow BlockReceiver write data to disk cost: {}ms (threshold={}ms), volume={}, block={}, seqno={}", took,
+                dataNode.getDnConf().getSlowIoWarningThresholdMs(), receiver.replica().getReplicaInfo().getVolume(),
+                receiver.block(), packet.seqno());
+        }
+        return took;
+    }
+
+    /** The packet ends or goes on within one chunk, of which a part is on disk. */
+    private byte[] sumOfChunk(Checksum before, ByteBuffer fresh) {
+        byte[] bytes = new byte[fresh.limit()];
+        fresh.get(0, bytes);
+        before.update(bytes, 0, bytes.length);
+        return FSOutputSummer.convertToByteStream(before, sumSize);
+    }
+
+    /** The packet's own sums, of its chunks from one on. */
+    private byte[] sumsFrom(Packet packet, int first) {
+        ByteBuffer sums = packet.sums();
+        if (!sums.hasRemaining()) {
+            sums = ByteBuffer.allocate(streams.getChecksum().getChecksumSize(packet.length()));
+            DataChecksum.newDataChecksum(streams.getChecksum().getChecksumType(), chunk).calculateChunkedSums(packet.data(), sums);
+        }
+        byte[] bytes = new byte[sums.limit() - first * sumSize];
+        sums.get(first * sumSize, bytes);
+        return bytes;
+    }
+}
