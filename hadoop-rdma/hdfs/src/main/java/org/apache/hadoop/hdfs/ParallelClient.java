@@ -30,7 +30,7 @@ import org.apache.hadoop.util.DataChecksum;
 import org.apache.hadoop.util.Progressable;
 
 /** Hadoop's client of HDFS, which makes streams of its own for new files. */
-final class ParallelClient extends DFSClient {
+public final class ParallelClient extends DFSClient {
     /** The NameNode's refusals that a caller sees as themselves; others stay {@link RemoteException}s. */
     private static final Class<?>[] REFUSALS = {AccessControlException.class, DSQuotaExceededException.class,
         FileAlreadyExistsException.class, FileNotFoundException.class, NSQuotaExceededException.class,
@@ -40,8 +40,24 @@ final class ParallelClient extends DFSClient {
 
     private final long limit;
 
+    private ParallelClient(URI nameNode, Configuration conf, FileSystem.Statistics statistics, long limit) throws IOException {
+        super(nameNode, conf, statistics);
+        this.limit = limit;
+    }
+
+    /**
+     * Connects to a NameNode.
+     *
+     * @param limit largest file that is written at its close, in bytes; 0: none, the client is Hadoop's own
+     */
+    public static DFSClient of(URI nameNode, Configuration conf, FileSystem.Statistics statistics, long limit)
+            throws IOException {
+        return limit > 0 && isPossible() ? new ParallelClient(nameNode, conf, statistics, limit)
+            : new DFSClient(nameNode, conf, statistics);
+    }
+
     /** False for clients that know their files by another key than this class does: Hadoop 3.3. */
-    static boolean isPossible() {
+    private static boolean isPossible() {
         try {
             return DFSOutputStream.class.getDeclaredMethod("getUniqKey") != null;
         } catch (NoSuchMethodException e) {
@@ -49,42 +65,45 @@ final class ParallelClient extends DFSClient {
         }
     }
 
-    /**
-     * Connects to a NameNode.
-     *
-     * @param limit largest file that is written at its close, in bytes
-     */
-    ParallelClient(URI nameNode, Configuration conf, FileSystem.Statistics statistics, long limit) throws IOException {
-        super(nameNode, conf, statistics);
-        this.limit = limit;
-    }
-
+    /** Of file systems. */
     @Override
     public DFSOutputStream create(String path, FsPermission permission, EnumSet<CreateFlag> flags, boolean createParent,
             short replication, long blockSize, Progressable progress, int bufferSize, ChecksumOpt checksums,
             InetSocketAddress[] favoredNodes, String erasureCoding, String storagePolicy) throws IOException {
-        if (favoredNodes != null || erasureCoding != null) {
-            return super.create(path, permission, flags, createParent, replication, blockSize, progress, bufferSize, checksums,
-                favoredNodes, erasureCoding, storagePolicy);
+        if (favoredNodes == null && erasureCoding == null) {
+            FsPermission masked = FsCreateModes.applyUMask(permission == null ? FsPermission.getFileDefault() : permission,
+                getConf().getUMask());
+            try {
+                return opened(created(path, masked, flags, createParent, replication, blockSize, storagePolicy), path, flags,
+                    progress, getConf().createChecksum(checksums));
+            } catch (RetryStartFileException e) {
+                LOG.debug("{}: the key of an encryption zone is being made", path);
+            }
         }
-        checkOpen();
-        FsPermission masked = FsCreateModes.applyUMask(permission == null ? FsPermission.getFileDefault() : permission,
-            getConf().getUMask());
-        DataChecksum checksum = getConf().createChecksum(checksums);
-        HdfsFileStatus file;
-        try {
-            file = created(path, masked, flags, createParent, replication, blockSize, storagePolicy);
-        } catch (RetryStartFileException e) { // the key of an encryption zone is being made
-            return super.create(path, permission, flags, createParent, replication, blockSize, progress, bufferSize, checksums,
-                null, null, storagePolicy);
+        return super.create(path, permission, flags, createParent, replication, blockSize, progress, bufferSize, checksums,
+            favoredNodes, erasureCoding, storagePolicy);
+    }
+
+    /** Of file contexts. */
+    @Override
+    public DFSOutputStream primitiveCreate(String path, FsPermission permission, EnumSet<CreateFlag> flags, boolean createParent,
+            short replication, long blockSize, Progressable progress, int bufferSize, ChecksumOpt checksums) throws IOException {
+        CreateFlag.validate(flags);
+        if (!flags.contains(CreateFlag.APPEND)) {
+            try {
+                return opened(created(path, permission, flags, createParent, replication, blockSize, null), path, flags, progress,
+                    getConf().createChecksum(checksums));
+            } catch (RetryStartFileException e) {
+                LOG.debug("{}: the key of an encryption zone is being made", path);
+            }
         }
-        DFSOutputStream stream = streamOf(path, file, flags, progress, checksum);
-        keepLease(stream);
-        return stream;
+        return super.primitiveCreate(path, permission, flags, createParent, replication, blockSize, progress, bufferSize,
+            checksums);
     }
 
     private HdfsFileStatus created(String path, FsPermission permission, EnumSet<CreateFlag> flags, boolean createParent,
             short replication, long blockSize, String storagePolicy) throws IOException {
+        checkOpen();
         try {
             return getNamenode().create(path, permission, getClientName(), new EnumSetWritable<>(flags), createParent, replication,
                 blockSize, DFSOutputStream.SUPPORTED_CRYPTO_VERSIONS, null, storagePolicy);
@@ -93,15 +112,19 @@ final class ParallelClient extends DFSClient {
         }
     }
 
-    private DFSOutputStream streamOf(String path, HdfsFileStatus file, EnumSet<CreateFlag> flags, Progressable progress,
+    private DFSOutputStream opened(HdfsFileStatus file, String path, EnumSet<CreateFlag> flags, Progressable progress,
             DataChecksum checksum) throws IOException {
-        if (file.getErasureCodingPolicy() == null && !DataStreamer.isLazyPersist(file)) {
-            return new ParallelOutputStream(this, path, file, flags, progress, checksum, limit);
+        DFSOutputStream stream;
+        if (file.getErasureCodingPolicy() != null) {
+            stream = new DFSStripedOutputStream(this, path, file, flags, progress, checksum, null);
+            stream.start();
+        } else if (DataStreamer.isLazyPersist(file)) {
+            stream = new DFSOutputStream(this, path, file, flags, progress, checksum, null, true);
+            stream.start();
+        } else {
+            stream = new ParallelOutputStream(this, path, file, flags, progress, checksum, limit);
         }
-        DFSOutputStream stream = file.getErasureCodingPolicy() == null
-            ? new DFSOutputStream(this, path, file, flags, progress, checksum, null, true)
-            : new DFSStripedOutputStream(this, path, file, flags, progress, checksum, null);
-        stream.start();
+        keepLease(stream);
         return stream;
     }
 

@@ -20,12 +20,7 @@ public abstract class ParallelFileSystem extends DistributedFileSystem {
 
     @Override
     void initDFSClient(URI nameNode, Configuration conf) throws IOException {
-        long limit = limit(conf);
-        if (limit == 0 || !ParallelClient.isPossible()) {
-            super.initDFSClient(nameNode, conf);
-        } else {
-            dfs = new ParallelClient(nameNode, conf, statistics, limit);
-        }
+        dfs = ParallelClient.of(nameNode, conf, statistics, limit(conf));
     }
 
     /** Whether the client writes small new files in parallel: not in another class loader than Hadoop's, nor with an old Hadoop. */

@@ -24,10 +24,15 @@ public final class VerbenaFileSystem extends ParallelFileSystem {
     public VerbenaFileSystem() {
     }
 
-    @Override
-    protected long limit(Configuration conf) {
+    /** Largest file that a client of these settings writes in parallel, in bytes; 0: none. */
+    static long limitOf(Configuration conf) {
         SettingTable table = HdfsConf.table(conf);
         return table.bool(HDFS_ENABLED) ? table.size(HDFS_WRITE_PARALLEL_MAX) : 0;
+    }
+
+    @Override
+    protected long limit(Configuration conf) {
+        return limitOf(conf);
     }
 
     @Override

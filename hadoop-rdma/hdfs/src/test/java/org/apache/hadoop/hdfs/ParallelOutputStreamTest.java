@@ -11,8 +11,12 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.CreateFlag;
 import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileContext;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hdfs.protocol.DSQuotaExceededException;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants;
@@ -198,6 +202,23 @@ final class ParallelOutputStreamTest {
             }
         }
         assertTrue(WriteCluster.isEverywhere(files, new Path("/restarts"), content, 1));
+    }
+
+    @Test
+    void a_file_context_writes_in_parallel_too() throws Exception {
+        byte[] content = WriteCluster.content(70_000);
+        FileContext context = FileContext.getFileContext(new Configuration(files.getConf()));
+        DFSOutputStream stream;
+        try (FSDataOutputStream out = context.create(new Path("/context"), EnumSet.of(CreateFlag.CREATE))) {
+            stream = inner(out);
+            out.write(content);
+        }
+        assertFalse(hasStreamed(stream));
+        assertIsEverywhere("/context", content);
+        try (FSDataOutputStream out = context.create(new Path("/context"), EnumSet.of(CreateFlag.APPEND))) {
+            out.write(content);
+        }
+        assertEquals(140_000, files.getFileStatus(new Path("/context")).getLen());
     }
 
     @Test

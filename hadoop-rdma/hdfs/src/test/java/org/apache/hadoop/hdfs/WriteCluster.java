@@ -16,6 +16,7 @@ import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.namenode.NameNode;
 import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
 import org.verbena.hadoop.hdfs.VerbenaFileSystem;
+import org.verbena.hadoop.hdfs.VerbenaHdfs;
 
 /** One NameNode and some DataNodes, each with one folder. */
 final class WriteCluster implements AutoCloseable {
@@ -40,6 +41,7 @@ final class WriteCluster implements AutoCloseable {
         conf.set("dfs.namenode.redundancy.interval.seconds", "50ms");
         conf.setLong("dfs.datanode.du.reserved", 0);
         conf.set("fs.hdfs.impl", VerbenaFileSystem.class.getName());
+        conf.set("fs.AbstractFileSystem.hdfs.impl", VerbenaHdfs.class.getName());
         conf.setBoolean("fs.hdfs.impl.disable.cache", true);
         makePages();
         DefaultMetricsSystem.setMiniClusterMode(true); // several daemons in this JVM
