@@ -45,7 +45,8 @@ def run(folder, places, classes):
     path = ":".join([str(folder), *map(str, places), f"{java.library()}/*", f"{beside()}/*", os.environ["VERBENA_HADOOP_JAR"]])
     argv = ["java", "-Xmx1g", *java.QUICK, *java.OPENS, f"-Dtest.build.data={folder / 'data'}", "-cp", path,
             "org.junit.platform.console.ConsoleLauncher", "execute", "--disable-banner", "--disable-ansi-colors",
-            "--details=tree", "--config=junit.jupiter.execution.timeout.mode=disabled",  # a busy machine is slower than a test expects
+            "--details=tree",
+            "--config=junit.jupiter.execution.timeout.mode=disabled",  # a busy machine is slower than a test expects
             *(f"--select-class={one}" for one in classes)]
     done = subprocess.run(argv, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           errors="replace", timeout=LIMIT, check=False)
