@@ -61,14 +61,16 @@ class SmallFilesTest(HdfsCase):
         self.assert_healthy()
 
     @LONG
-    def test_a_small_file_is_written_past_a_data_node_that_stands_still(self):
+    def test_small_files_are_written_past_a_data_node_that_stands_still(self):
         self.cluster.kill(WITH_PLUGIN[0], signal.SIGSTOP)
         try:
-            self.put(65536, "/past")
-            self.assert_there(65536, "/past")
+            for size in (65536, 1 << 20):  # the second is more than a socket takes
+                self.put(size, f"/past{size}")
+                self.assert_there(size, f"/past{size}")
         finally:
             self.cluster.kill(WITH_PLUGIN[0], signal.SIGCONT)
-        self.wait_for("three replicas", lambda: self.replicas("/past") == 3)
+        for size in (65536, 1 << 20):
+            self.wait_for("three replicas", lambda size=size: self.replicas(f"/past{size}") == 3)
         self.assert_healthy()
 
 

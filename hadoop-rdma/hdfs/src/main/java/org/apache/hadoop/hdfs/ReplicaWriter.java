@@ -65,9 +65,10 @@ final class ReplicaWriter implements Closeable {
         DatanodeInfo node = block.getLocations()[index];
         socket = DataStreamer.createSocketForPipeline(node, STATUSES, client);
         try {
-            IOStreamPair streams = client.saslClient.socketSend(socket,
-                NetUtils.getOutputStream(socket, client.getDatanodeWriteTimeout(STATUSES)),
-                NetUtils.getInputStream(socket, client.getDatanodeReadTimeout(STATUSES)), client, block.getBlockToken(), node);
+            // Hadoop's client sends with eight minutes of patience, as another thread of it waits for answers meanwhile.
+            int patience = client.getDatanodeReadTimeout(STATUSES);
+            IOStreamPair streams = client.saslClient.socketSend(socket, NetUtils.getOutputStream(socket, patience),
+                NetUtils.getInputStream(socket, patience), client, block.getBlockToken(), node);
             out = new DataOutputStream(new BufferedOutputStream(streams.out, BUFFER));
             in = new BufferedInputStream(streams.in, BUFFER);
         } catch (IOException | RuntimeException e) {
