@@ -102,6 +102,7 @@ class SharedPathFaultsTest(ModeCase):
     def test_without_the_shared_path_files_go_to_other_tiers_with_one_line_and_later_ones_have_it_again(self):
         source = self.file("source", 2)
         self.put(source, "/data/before", 3)
+        self.put(source, "/data/alone", 1)
         away = self.folder / "away"
         self.shared.rename(away)
         try:
@@ -111,6 +112,7 @@ class SharedPathFaultsTest(ModeCase):
             self.assertNotIn("ARCHIVE", sum(self.tiers("/data/without"), []))
             self.assertEqual(len(self.lines("go without a replica on the shared path", "namenode")), 1)
             self.assert_same(source, "/data/before")
+            self.assertNotEqual(self.client.run("hdfs", "dfs", "-cat", "/data/alone").returncode, 0)
             for name in self.names():
                 self.assertIn(name, self.cluster.running())
                 self.assertEqual(len(self.lines("gets no new replicas for a minute", name)), 1)
@@ -119,6 +121,7 @@ class SharedPathFaultsTest(ModeCase):
         self.wait_for("new files have it again", self.with_path)
         self.assert_same(source, "/data/before")
         self.assert_same(source, "/data/without")
+        self.assert_same(source, "/data/alone")  # readers have found no files of it meanwhile
 
     def syncs(self):
         return sum(self.number(name, "tier.shared.syncs") for name in self.names())

@@ -108,6 +108,16 @@ final class SharedVolume extends FsVolumeImpl {
         return super.addFinalizedBlock(pool, block, replica, reserved);
     }
 
+    /** Whether a replica lies on a path that is not there for now: its files come back with it. */
+    static boolean isAway(ReplicaInfo replica) {
+        return replica.getVolume() instanceof SharedVolume volume && !volume.getCurrentDir().isDirectory();
+    }
+
+    /** Whether a file of a replica is gone, and its volume is there. */
+    static boolean hasLost(ReplicaInfo replica) {
+        return !isAway(replica) && !(replica.blockDataExists() && replica.metadataExists()) && !isAway(replica);
+    }
+
     /** Closed files that are shorter than what was written to them. */
     static void checkLength(ReplicaInfo replica) throws IOException {
         long data = replica.getBlockDataLength();

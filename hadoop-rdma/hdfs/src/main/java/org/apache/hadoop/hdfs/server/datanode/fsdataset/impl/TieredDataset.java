@@ -444,7 +444,7 @@ public final class TieredDataset extends FsDatasetImpl {
         });
     }
 
-    /** A reader has found no file: the replica is forgotten only if it is nowhere; a copy takes its place. */
+    /** A reader has found no file: the replica is forgotten if it is nowhere. A copy takes its place, or its path comes back. */
     @Override
     public void invalidateMissingBlock(String pool, Block block) {
         if (copies.has(MoveGuard.name(pool, block.getBlockId()))) {
@@ -455,7 +455,7 @@ public final class TieredDataset extends FsDatasetImpl {
             }
         }
         ReplicaInfo replica = volumeMap.get(pool, block);
-        if (replica != null && !(replica.blockDataExists() && replica.metadataExists())) {
+        if (replica != null && SharedVolume.hasLost(replica)) {
             super.invalidateMissingBlock(pool, block);
         }
     }
@@ -464,6 +464,9 @@ public final class TieredDataset extends FsDatasetImpl {
     @Override
     public void checkAndUpdate(String pool, ScanInfo seen) throws IOException {
         ReplicaInfo replica = volumeMap.get(pool, seen.getBlockId());
+        if (replica != null && SharedVolume.isAway(replica)) {
+            return; // the scanner has seen an empty folder in place of the path
+        }
         boolean isOld = replica != null && seen.getMetaFile() != null && !seen.getMetaFile().exists()
             && replica.blockDataExists() && replica.metadataExists();
         if (!isOld) {
