@@ -13,6 +13,14 @@ from .cluster import Cluster
 
 SITE = "site"  # the name of the name service
 READY = "Hadoop:service=NameNode,name=NameNodeStatus"
+# A NameNode that waits longer for its journal ends itself, and a controller that waits longer for it takes it for dead: not on a
+# busy machine.
+PATIENCE = 300000  # ms
+PATIENT_JOURNAL = [f"dfs.qjournal.{what}.timeout.ms" for what in (
+    "start-segment", "prepare-recovery", "accept-recovery", "finalize-segment", "select-input-streams", "get-journal-state",
+    "new-epoch", "write-txns")]
+PATIENT_CONTROLLERS = [f"ha.{what}.rpc-timeout.ms" for what in (
+    "health-monitor", "failover-controller.new-active", "failover-controller.graceful-fence", "failover-controller.cli-check")]
 PROXY = f"dfs.client.failover.proxy.provider.{SITE}"
 OBSERVED = "org.apache.hadoop.hdfs.server.namenode.ha.ObserverReadProxyProvider"
 
@@ -121,7 +129,8 @@ class HighlyAvailable(Cluster):
             if self.automatic:
                 hdfs[f"dfs.ha.zkfc.port.{SITE}.nn{number}"] = self.ports[f"controller{number}"]
         core = {"fs.defaultFS": f"hdfs://{SITE}", "ha.zookeeper.quorum": f"{HOST}:{self.ports['zookeeper']}"}
-        return {"core-site": core, "hdfs-site": hdfs}
+        return {"core-site": {**core, **dict.fromkeys(PATIENT_CONTROLLERS, PATIENCE)},
+                "hdfs-site": {**hdfs, **dict.fromkeys(PATIENT_JOURNAL, PATIENCE)}}
 
     def _own_names(self, kind, number):
         if kind in ("namenode", "controller"):

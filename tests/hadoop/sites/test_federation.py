@@ -87,6 +87,12 @@ class BothSpacesCases:
 class HhhTest(BothSpacesCases, FederationCase):
     mode = "hhh"
 
+    def test_the_doctor_looks_at_both_name_spaces_behind_viewfs(self):
+        done = self.cluster.run("org.verbena.hadoop.Doctor")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        for space in SPACES:
+            self.assertIn(f"ok    cluster: hdfs://{space} has 3 DataNodes", done.stdout)
+
 
 class MemoryTest(BothSpacesCases, FederationCase):
     mode = "hhh-m"

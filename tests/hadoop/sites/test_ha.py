@@ -19,6 +19,7 @@ from moded import LIMIT, MIB, Moded, ModeCase  # noqa: E402
 from test_rpc import by_core  # noqa: E402
 
 TIERS = {"hhh": ["DISK", "NVDIMM", "SSD"], "hhh-m": ["NVDIMM"] * 3, "hhh-l": ["ARCHIVE", "NVDIMM", "SSD"]}
+WRITER = HERE.parent / "java" / "Writer.java"
 PIECE = 700_000  # bytes of each step of a writer
 
 
@@ -67,8 +68,7 @@ class HaCase(ModeCase):
     # ------------------------------------------------------------------------------- writers and readers
 
     def writer(self, path, *settings):
-        argv = java.argv(str(HERE / "java" / "Writer.java"), [path, *settings], self.cluster.client_conf(), self.cluster.plugin,
-                         options=java.QUICK)
+        argv = java.argv(str(WRITER), [path, *settings], self.cluster.client_conf(), self.cluster.plugin, options=java.QUICK)
         with open(self.cluster.log("writer"), "ab") as log:
             program = subprocess.Popen(argv, env=self.cluster.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                        stderr=log, text=True)
@@ -142,6 +142,14 @@ class FailoverCases:
 class HhhTest(FailoverCases, HaCase):
     mode, kind = "hhh", Journaled
 
+    def test_the_doctor_looks_at_the_active_namenode(self):
+        done = self.cluster.run("org.verbena.hadoop.Doctor")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn(f"ok    cluster: hdfs://{SITE} has 3 DataNodes", done.stdout)
+        self.assertEqual(len(re.findall(r"ok    DataNode \S+ is reached by the core: shm", done.stdout)), 3, done.stdout)
+        port = self.cluster.ports[self.cluster.active()]
+        self.assertRegex(done.stdout, rf"ok    RPC server \S+:{port} is reached by the core: shm")
+
 
 class MemoryTest(FailoverCases, HaCase):
     mode = "hhh-m"
@@ -193,15 +201,14 @@ class ObserverTest(HaCase):
             self.cluster.admin("-transitionToObserver", "nn3")
         source = self.file("source", 1)
         before = self.opened("namenode3")
-        said = ""
         for number in range(30):
             self.put(source, f"/observed{number}", 3)
-            said += self.dfs("-ls", f"/observed{number}").stderr
             self.assert_same(source, f"/observed{number}")
             self.dfs("-rm", "-skipTrash", f"/observed{number}")
         self.assertGreater(self.opened("namenode3") - before, 15)
-        port = self.cluster.ports["namenode3"]
-        self.assertRegex(said, rf"RPC server \S+:{port} is reached by the core: shm")
+        afresh = ("-D", "verbena.rpc.first.calls=2")  # with them the resident JVM says of servers again how it reaches them
+        line = rf"RPC server \S+:{self.cluster.ports['namenode3']} is reached by the core: shm"
+        self.wait_for("the observer is called by the core", lambda: re.search(line, self.dfs(*afresh, "-ls", "/").stderr))
 
 
 if __name__ == "__main__":

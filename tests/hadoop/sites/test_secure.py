@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import sys
 import unittest
 
@@ -88,6 +89,12 @@ class QualitiesTest(SecureCase):
 
     def test_blocks_and_calls_are_encrypted_inside_streams(self):
         self.copied("privacy")
+
+    def test_the_doctor_looks_at_a_secure_cluster(self):
+        done = self.cluster.run("org.verbena.hadoop.Doctor")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(len(re.findall(r"ok    DataNode \S+ is reached by the core: shm", done.stdout)), 3, done.stdout)
+        self.assertRegex(done.stdout, r"ok    RPC server \S+ is reached by the core: shm")
 
     def test_a_client_without_a_ticket_gets_nothing(self):
         self.cluster.user = "nobody"

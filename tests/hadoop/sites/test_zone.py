@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An encryption zone in each mode. Clients encrypt; DataNodes keep what they are sent."""
+import pathlib
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+from daemons.errors import Failed  # noqa: E402  (needs the path above)
+from moded import Moded, ModeCase  # noqa: E402
+from test_ha import TIERS  # noqa: E402
+
+KEY = "zone-key"
+
+
+class Zoned(Moded):
+    """The key is there before the NameNode, which reads the file of keys when it starts."""
+
+    def special(self, name):
+        return {"core-site": {"hadoop.security.key.provider.path": f"jceks://file{self.work}/conf/keys.jceks"}}
+
+    def _format(self, *more):
+        done = self.run("hadoop", "key", "create", KEY)
+        if done.returncode != 0:
+            raise Failed(f"no key for the zone: {done.stdout}{done.stderr}")
+        super()._format(*more)
+
+
+class ZoneCase(ModeCase):
+    @classmethod
+    def make(cls, shm):
+        return Zoned(cls.folder / "hadoop", shm, cls.shared, cls.mode, cls.more, datanodes=cls.datanodes)
+
+    def raw(self, path):
+        copy = self.folder / "raw"
+        copy.unlink(missing_ok=True)
+        self.dfs("-get", f"/.reserved/raw{path}", str(copy))
+        return copy.read_bytes()
+
+
+class ZoneCases:
+    def test_a_file_of_a_zone_is_encrypted_in_every_tier_and_the_same_for_its_readers(self):
+        source = self.file("source", 3)
+        self.dfs("-mkdir", "/zone")
+        self.hdfs("crypto", "-createZone", "-keyName", KEY, "-path", "/zone")
+        self.put(source, "/zone/file", 3)
+        self.wait_for_tiers("/zone/file", [TIERS[self.mode]] * 3)
+        self.assert_same(source, "/zone/file")
+        kept, plain = self.raw("/zone/file"), source.read_bytes()
+        self.assertEqual(len(kept), len(plain))
+        self.assertNotIn(plain[:64], kept)
+        self.dfs("-appendToFile", str(source), "/zone/file")
+        whole = self.folder / "whole"
+        whole.write_bytes(plain * 2)
+        self.assert_same(whole, "/zone/file")
+        done = self.cluster.run("hdfs", "dfs", "-cat", "/zone/file")  # its last line tells the path
+        self.assertRegex(done.stderr, r"Verbena ends: [1-9]\d* connections by the core and 0 by TCP")
+        self.assertTrue(self.is_healthy())
+
+
+class HhhTest(ZoneCases, ZoneCase):
+    mode = "hhh"
+
+
+class MemoryTest(ZoneCases, ZoneCase):
+    mode = "hhh-m"
+
+
+class SharedPathTest(ZoneCases, ZoneCase):
+    mode = "hhh-l"
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
