@@ -11,11 +11,13 @@ import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.io.RawComparator;
 import org.apache.hadoop.io.compress.CompressionCodec;
+import org.apache.hadoop.mapred.Counters;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.Merger;
 import org.apache.hadoop.mapred.RawKeyValueIterator;
 import org.apache.hadoop.mapred.ShuffleConsumerPlugin;
 import org.apache.hadoop.mapreduce.TaskAttemptID;
+import org.apache.hadoop.mapreduce.task.reduce.ExceptionReporter;
 import org.apache.hadoop.mapreduce.task.reduce.MapOutput;
 import org.apache.hadoop.mapreduce.task.reduce.MergeManager;
 
@@ -30,6 +32,12 @@ final class MemoryMerge<K, V> implements MergeManager<K, V> {
     private final MemoryBudget budget;
     private final ShuffleCounters counters;
     private final List<KeptOutput<K, V>> kept = new ArrayList<>();
+    /** Merged groups: records, as those of a kept segment. */
+    private final List<ByteBuffer> merged = new ArrayList<>();
+    private MergePlan plan = new MergePlan(0);
+    private EarlyMerge<K, V> early;
+    private int came;
+    private long bytesKept;
 
     MemoryMerge(ShuffleConsumerPlugin.Context<K, V> context, MergeManager<K, V> stock, MemoryBudget budget,
             ShuffleCounters counters) {
@@ -91,27 +99,102 @@ final class MemoryMerge<K, V> implements MergeManager<K, V> {
 
     synchronized void committed(KeptOutput<K, V> output) {
         kept.add(output);
+        came++;
+        bytesKept += output.reserved();
         counters.kept(output.reserved());
+        if (early != null && kept.size() >= MergePlan.GROUP) {
+            early.wake();
+        }
+    }
+
+    /**
+     * Merges groups of what is kept until the result is closed, which is before {@link #close}.
+     *
+     * @param maps of the job
+     * @param errors told when records cannot be merged
+     */
+    synchronized EarlyMerge<K, V> mergeEarly(int maps, ExceptionReporter errors) {
+        plan = new MergePlan(maps);
+        early = new EarlyMerge<>(this, errors);
+        return early;
+    }
+
+    /** Merges one group; for the early merge's thread. False when there is no group, or no memory for it. */
+    boolean mergeGroup() throws IOException {
+        List<KeptOutput<K, V>> group = takeGroup();
+        if (group.isEmpty()) {
+            return false;
+        }
+        ByteBuffer room = budget.allocate((int) EarlyMerge.length(group));
+        if (room == null) {
+            putBack(group);
+            return false;
+        }
+        MergeHeap heap = new MergeHeap(group.size());
+        List<Merger.Segment<K, V>> segments = new ArrayList<>();
+        for (KeptOutput<K, V> output : group) {
+            segments.add(segment(output.records(), heap, context.getMergedMapOutputsCounter()));
+        }
+        EarlyMerge.write(merge(segments), room);
+        keepMerged(room.flip());
+        group.forEach(KeptOutput::forget); // its memory stays counted: it is part of buffers in which others may still arrive
+        return true;
+    }
+
+    /** The oldest segments, and memory for them is taken; none if the plan does not allow it. */
+    private synchronized List<KeptOutput<K, V>> takeGroup() {
+        if (kept.size() < MergePlan.GROUP) {
+            return List.of();
+        }
+        List<KeptOutput<K, V>> oldest = kept.subList(0, MergePlan.GROUP);
+        long bytes = EarlyMerge.length(oldest);
+        if (!plan.allows(came, bytesKept, bytes, budget.limit() - budget.used()) || !budget.take(bytes)) {
+            return List.of();
+        }
+        List<KeptOutput<K, V>> group = List.copyOf(oldest);
+        oldest.clear();
+        return group;
+    }
+
+    private synchronized void putBack(List<KeptOutput<K, V>> group) {
+        kept.addAll(0, group);
+        plan = new MergePlan(0); // the JVM has less memory than its container
+    }
+
+    private synchronized void keepMerged(ByteBuffer records) {
+        merged.add(records);
+        counters.mergedEarly(MergePlan.GROUP);
     }
 
     /** All fetchers have ended. */
     @Override
     public RawKeyValueIterator close() throws Throwable {
         RawKeyValueIterator rest = stock.close();
-        return kept.isEmpty() ? rest : merge(rest);
+        return kept.isEmpty() && merged.isEmpty() ? rest : mergeWith(rest);
+    }
+
+    private RawKeyValueIterator mergeWith(RawKeyValueIterator rest) throws IOException {
+        List<Merger.Segment<K, V>> segments = new ArrayList<>();
+        MergeHeap heap = new MergeHeap(kept.size() + merged.size());
+        for (KeptOutput<K, V> output : kept) {
+            segments.add(segment(output.records(), heap, context.getMergedMapOutputsCounter()));
+        }
+        for (ByteBuffer records : merged) {
+            segments.add(segment(records, heap, null)); // its map outputs are counted
+        }
+        kept.clear(); // each segment's memory goes with its reader
+        merged.clear();
+        segments.add(new Merger.Segment<>(new RestReader<K, V>(conf(), rest), true));
+        return merge(segments);
+    }
+
+    private Merger.Segment<K, V> segment(ByteBuffer records, MergeHeap heap, Counters.Counter count) throws IOException {
+        return new Merger.Segment<>(new KeptReader<K, V>(conf(), records, heap), true, count);
     }
 
     @SuppressWarnings("unchecked")
-    private RawKeyValueIterator merge(RawKeyValueIterator rest) throws IOException {
-        JobConf conf = context.getJobConf();
-        List<Merger.Segment<K, V>> segments = new ArrayList<>();
-        MergeHeap heap = new MergeHeap(kept.size());
-        for (KeptOutput<K, V> output : kept) {
-            segments.add(new Merger.Segment<>(new KeptReader<K, V>(conf, output.records(), heap), true,
-                context.getMergedMapOutputsCounter()));
-        }
-        kept.clear(); // each segment's memory goes with its reader
-        segments.add(new Merger.Segment<>(new RestReader<K, V>(conf, rest), true));
+    private RawKeyValueIterator merge(List<Merger.Segment<K, V>> segments) throws IOException {
+        JobConf conf = conf();
         FileSystem local = ((LocalFileSystem) context.getLocalFS()).getRaw();
         return Merger.merge(conf, local, (Class<K>) conf.getMapOutputKeyClass(), (Class<V>) conf.getMapOutputValueClass(),
             segments, segments.size(), new Path(context.getReduceId().toString()),

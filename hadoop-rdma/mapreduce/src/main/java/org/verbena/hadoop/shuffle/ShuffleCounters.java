@@ -57,6 +57,11 @@ final class ShuffleCounters {
         add("Bytes kept in memory", bytes);
     }
 
+    /** Kept segments became one before the last map output came. */
+    void mergedEarly(int segments) {
+        add("Segments merged while maps ran", segments);
+    }
+
     /** A segment went to the stock merge manager. */
     void passedOn(long bytes) {
         add("Bytes passed to the stock merge", bytes);

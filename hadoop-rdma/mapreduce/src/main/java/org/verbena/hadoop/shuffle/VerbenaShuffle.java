@@ -98,9 +98,12 @@ public final class VerbenaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, 
         scheduler = new ShuffleSchedulerImpl<>(job, context.getStatus(), context.getReduceId(), this, context.getCopyPhase(),
             context.getShuffledMapsCounter(), context.getReduceShuffleBytes(), context.getFailedShuffleCounter());
         MemoryMerge<K, V> merge = new MemoryMerge<>(context, stockMerge(), budget, counters);
+        EarlyMerge<K, V> early = merge.mergeEarly(job.getNumMapTasks(), this);
         try (CoreClient client = new CoreClient(conf, context.getReduceTask().getShuffleSecret())) {
             fetch(new FetchShare<>(context.getReduceId().getJobID().toString(), context.getReduceTask().getShuffleSecret(), client,
                 merge, counters, conf, files(), job.getInt(MRJobConfig.SHUFFLE_READ_TIMEOUT, READ_MILLIS)));
+        } finally {
+            early.close();
         }
         counters.httpBytes(context.getReduceShuffleBytes().getValue() - counters.ownBytes());
         LOG.info("Verbena: fetched for {}: {}", context.getReduceId(), counters);

@@ -2,6 +2,7 @@
 package org.verbena.hadoop.shuffle;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -14,12 +15,18 @@ import java.lang.management.ManagementFactory;
 import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.io.DataInputBuffer;
 import org.apache.hadoop.io.Text;
+import org.apache.hadoop.io.WritableComparator;
+import org.apache.hadoop.io.compress.BZip2Codec;
 import org.apache.hadoop.io.compress.CompressionCodec;
 import org.apache.hadoop.io.compress.DefaultCodec;
+import org.apache.hadoop.io.compress.GzipCodec;
 import org.apache.hadoop.io.compress.SnappyCodec;
 import org.apache.hadoop.mapred.Counters;
 import org.apache.hadoop.mapred.IFile;
@@ -190,6 +197,17 @@ class MemoryMergeTest {
     }
 
     @Test
+    void the_codecs_that_need_no_native_library_give_the_same_records() throws Throwable {
+        for (Class<? extends CompressionCodec> type : List.of(DefaultCodec.class, GzipCodec.class, BZip2Codec.class)) {
+            MemoryMerge<Text, Text> merge = merge(codec(type));
+            for (int map = 0; map < 10; map++) {
+                assertTrue(keep(merge, map, segment(map, merge.codec(), 100)), type + ", map " + map);
+            }
+            assertEquals(10 * RECORDS, count(merge.close()), type.toString());
+        }
+    }
+
+    @Test
     void windows_of_all_segments_together_are_bounded() {
         for (int segments : new int[] {1, 10, 1000, 12_000, 100_000}) {
             long all = (long) segments * new MergeHeap(segments).window(Integer.MAX_VALUE);
@@ -245,6 +263,81 @@ class MemoryMergeTest {
         output.abort();
         assertEquals(0, budget.used());
         assertEquals(0, room.get(ones.length / 2), "a page that the system has taken back reads as zeros");
+    }
+
+    /** A merge with memory for all of its segments twice, whose groups are merged by the test itself. */
+    private MemoryMerge<Text, Text> grouping(int maps) throws IOException {
+        MemoryMerge<Text, Text> merge = merge(null);
+        merge.mergeEarly(maps, MemoryMergeTest::unexpected).close();
+        return merge;
+    }
+
+    private static void unexpected(Throwable cause) {
+        throw new AssertionError(cause);
+    }
+
+    @Test
+    void groups_that_were_merged_while_maps_ran_give_the_same_records() throws Throwable {
+        MemoryMerge<Text, Text> merge = grouping(MAPS);
+        int groups = 0;
+        for (int map = 0; map < MAPS; map++) {
+            assertTrue(keep(merge, map, segment(map, null, map % 5)), "map " + map);
+            groups += merge.mergeGroup() ? 1 : 0;
+        }
+        assertEquals(MAPS / MergePlan.GROUP, groups);
+        assertTrue(budget.used() <= BUDGET);
+        assertEquals(MAPS * RECORDS, count(merge.close()));
+    }
+
+    @Test
+    void a_thread_merges_groups_beside_fetchers_and_no_record_is_lost() throws Throwable {
+        MemoryMerge<Text, Text> merge = merge(null);
+        try (EarlyMerge<Text, Text> early = merge.mergeEarly(MAPS, MemoryMergeTest::unexpected)) {
+            for (int map = 0; map < MAPS; map++) {
+                assertTrue(keep(merge, map, segment(map, null, 3)), "map " + map);
+            }
+            early.wake(); // once more than needed
+        }
+        assertEquals(MAPS * RECORDS, count(merge.close()));
+    }
+
+    @Test
+    void groups_take_no_memory_that_further_map_outputs_want() throws Exception {
+        MemoryMerge<Text, Text> merge = grouping(MAPS);
+        Segment segment = segment(1, null, (int) (BUDGET / MAPS / RECORDS / 2)); // all maps together fit, but not twice
+        for (int map = 0; map < MergePlan.GROUP; map++) {
+            assertTrue(keep(merge, map, segment));
+        }
+        long used = budget.used();
+        assertTrue(used / MergePlan.GROUP * MAPS > BUDGET - used);
+        assertFalse(merge.mergeGroup());
+        assertEquals(used, budget.used());
+    }
+
+    /** A user's comparator that fails. */
+    public static final class Failing extends WritableComparator {
+        public Failing() {
+            super(Text.class);
+        }
+
+        @Override
+        public int compare(byte[] left, int leftAt, int leftBytes, byte[] right, int rightAt, int rightBytes) {
+            throw new IllegalStateException("compares nothing");
+        }
+    }
+
+    @Test
+    void a_comparator_that_fails_ends_the_reducer() throws Exception {
+        conf.setOutputKeyComparatorClass(Failing.class);
+        MemoryMerge<Text, Text> merge = merge(null);
+        CompletableFuture<Throwable> told = new CompletableFuture<>();
+        try (EarlyMerge<Text, Text> early = merge.mergeEarly(MAPS, told::complete)) {
+            for (int map = 0; map < MergePlan.GROUP; map++) {
+                assertTrue(keep(merge, map, segment(map, null, 3)));
+            }
+            early.wake();
+            assertEquals("compares nothing", told.get(5, TimeUnit.MINUTES).getMessage());
+        }
     }
 
     @Test

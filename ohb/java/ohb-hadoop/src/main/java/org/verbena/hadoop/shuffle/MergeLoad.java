@@ -43,8 +43,8 @@ import org.apache.hadoop.util.Progress;
 
 /**
  * {@code stock FOLDER} and {@code ours FOLDER} answer lines {@code merge SEGMENTS RECORDS} with one line of JSON each: the
- * processor time of the JVM from the first segment, which lies in memory as it came, to the last record, and a sum of all records in
- * order. Keys have 10 random bytes, values 90.
+ * processor time of the JVM from the first segment, which lies in memory as it came, to the last record, and a sum of all records
+ * in order. Keys have 10 random bytes, values 90.
  */
 public final class MergeLoad {
     private static final int KEY = 10;
@@ -101,8 +101,13 @@ public final class MergeLoad {
         long wall = System.nanoTime();
         long before = processorNanos();
         MergeManager<Text, Text> merge = ours ? ourMerge() : stockMerge(new Progress());
+        EarlyMerge<Text, Text> early = merge instanceof MemoryMerge<Text, Text> memory
+            ? memory.mergeEarly(count, cause -> cause.printStackTrace(System.err)) : null;
         for (int map = 0; map < count; map++) {
             bring(merge, map, segments.get(map));
+        }
+        if (early != null) {
+            early.close();
         }
         CRC32 sum = new CRC32();
         long found = 0;
