@@ -88,7 +88,7 @@ final class TestNode implements AutoCloseable {
     }
 
     /** Every byte of a segment is the number of its map. */
-    private void write(int map, int reducers, int bytes, JobConf conf) throws IOException {
+    void write(int map, int reducers, int bytes, JobConf conf) throws IOException {
         File file = output(map);
         Files.createDirectories(file.getParentFile().toPath());
         SpillRecord index = new SpillRecord(reducers);
