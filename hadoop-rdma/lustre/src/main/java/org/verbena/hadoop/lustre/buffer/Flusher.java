@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.hadoop.lustre.buffer;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Stream;
+
+/** Flushes all files of a root. Several processes may do so at once, on several hosts; each may be killed at any time. */
+public final class Flusher {
+    private final Buffer buffer;
+    private final Records records;
+
+    /** Of a buffer. */
+    public Flusher(Buffer buffer) {
+        this.buffer = buffer;
+        records = buffer.records;
+    }
+
+    /**
+     * The outcome of a pass.
+     *
+     * @param left files that are in the buffer still
+     * @param problems a line for each file that cannot be flushed, with the cause
+     */
+    public record Pass(int left, List<String> problems) {
+    }
+
+    /** Looks at each file once. */
+    public Pass pass() throws IOException {
+        List<String> problems = new ArrayList<>();
+        for (long inode : inodes()) {
+            try {
+                flush(inode);
+            } catch (IOException e) {
+                problems.add(e.getMessage() == null ? e.toString() : e.getMessage());
+            }
+        }
+        buffer.local.sweep(records);
+        int left = inodes().size();
+        if (left == 0) {
+            removeFolder();
+        }
+        return new Pass(left, List.copyOf(problems));
+    }
+
+    private void flush(long inode) throws IOException {
+        endSilentWriter(inode);
+        Claim claim = Claim.take(records.claim(inode), buffer.conf.leaseMs());
+        if (claim == null) {
+            return;
+        }
+        buffer.steps.at("claimed");
+        try {
+            new Flush(buffer, inode, claim).run();
+        } catch (IOException e) {
+            claim.release();
+            throw e;
+        }
+        claim.release();
+    }
+
+    /** A writer that gives no sign is dead: its file has the length that its record says. */
+    private void endSilentWriter(long inode) throws IOException {
+        try {
+            Path open = records.open(inode);
+            if (Files.getLastModifiedTime(open).toMillis() + buffer.conf.leaseMs() < System.currentTimeMillis()) {
+                Files.move(open, records.closed(inode), StandardCopyOption.ATOMIC_MOVE);
+                buffer.steps.at("closed for its writer");
+            }
+        } catch (NoSuchFileException e) {
+            return; // closed
+        }
+    }
+
+    private Set<Long> inodes() throws IOException {
+        Set<Long> found = new TreeSet<>();
+        try (Stream<Path> files = Files.list(records.folder())) {
+            for (Path file : files.toList()) {
+                String[] name = file.getFileName().toString().split("\\.");
+                if (name[0].matches("[0-9]+")) {
+                    found.add(Long.parseLong(name[0]));
+                }
+                if (name.length > 2) {
+                    removeOld(file); // of a process that died while it took a claim
+                }
+            }
+        } catch (NoSuchFileException e) {
+            return Set.of();
+        }
+        return found;
+    }
+
+    private void removeOld(Path file) throws IOException {
+        try {
+            if (Files.getLastModifiedTime(file).toMillis() + buffer.conf.leaseMs() < System.currentTimeMillis()) {
+                Files.deleteIfExists(file);
+            }
+        } catch (NoSuchFileException e) {
+            return;
+        }
+    }
+
+    private void removeFolder() {
+        try {
+            Files.deleteIfExists(records.folder());
+        } catch (IOException e) {
+            return; // a new file is in it, or it is another user's
+        }
+    }
+}
