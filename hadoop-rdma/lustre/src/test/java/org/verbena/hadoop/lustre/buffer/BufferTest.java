@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.hadoop.lustre.buffer;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.Arrays;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.verbena.hadoop.lustre.buffer.Place.KillAt;
+import org.verbena.hadoop.lustre.buffer.Place.Killed;
+
+/** Files in the buffer: written, read, flushed, and all that may go wrong in between. */
+class BufferTest {
+    private static final int LENGTH = 5 * Place.CHUNK + 1000;
+    private static final int TAIL = 100; // goes to the shared file
+
+    @TempDir
+    Path folder;
+    private Place place;
+    private Memcached first;
+    private Memcached second;
+    private String servers;
+
+    @BeforeEach
+    void open() throws IOException {
+        place = new Place(folder);
+        first = Memcached.start(folder, "-m", "64");
+        second = Memcached.start(folder, "-m", "64");
+        servers = first.address() + "," + second.address();
+    }
+
+    @AfterEach
+    void close() {
+        for (Memcached server : new Memcached[] {first, second}) {
+            if (server != null) {
+                server.close();
+            }
+        }
+    }
+
+    private Buffer process(Fault fault) {
+        return place.process(servers, fault, Steps.NONE);
+    }
+
+    private int pinned() throws IOException {
+        return first.pinned() + second.pinned();
+    }
+
+    private void flushAll(Fault fault) throws IOException {
+        place.flushAll(servers, fault);
+        assertEquals(0, pinned());
+    }
+
+    @ParameterizedTest
+    @EnumSource(Fault.class)
+    void a_file_is_read_from_the_servers_and_then_from_the_shared_directory(Fault fault) throws Exception {
+        byte[] bytes = Place.bytes(1, LENGTH + TAIL);
+        try (Buffer writer = process(fault); Buffer reader = process(fault)) {
+            place.write(writer, "file", bytes);
+            assertEquals(fault == Fault.SYNC ? 0 : 6, pinned());
+            assertArrayEquals(bytes, place.read(reader, "file"));
+            try (Content early = reader.open(place.root.resolve("file"), "file")) {
+                flushAll(fault);
+                ByteBuffer all = ByteBuffer.allocate(bytes.length);
+                while (all.hasRemaining()) {
+                    assertTrue(early.read(all, all.position()) > 0);
+                }
+                assertArrayEquals(bytes, all.array());
+            }
+        }
+        place.expectFile("file", bytes);
+    }
+
+    @Test
+    void small_files_need_neither_servers_nor_records() throws Exception {
+        try (Buffer writer = process(Fault.ASYNC)) {
+            place.write(writer, "small", Place.bytes(1, Place.CHUNK / 8 - 1));
+            place.write(writer, "empty", new byte[0]);
+        }
+        assertEquals(0, pinned());
+        place.expectFile("small", Place.bytes(1, Place.CHUNK / 8 - 1));
+        assertFalse(Files.exists(place.root.resolve(Records.FOLDER)));
+    }
+
+    @Test
+    void flushed_bytes_are_seen_while_the_file_is_written_and_forced_ones_are_on_the_shared_directory() throws Exception {
+        byte[] bytes = Place.bytes(2, LENGTH);
+        try (Buffer writer = process(Fault.ASYNC); Buffer reader = process(Fault.ASYNC)) {
+            Sink sink = place.create(writer, "file");
+            for (int from = 0; from < bytes.length; from += 1500) {
+                sink.write(ByteBuffer.wrap(bytes, from, Math.min(1500, bytes.length - from)));
+                sink.flush();
+                assertArrayEquals(Arrays.copyOf(bytes, Math.min(from + 1500, bytes.length)), place.read(reader, "file"));
+            }
+            assertTrue(pinned() > 0);
+            sink.force();
+            assertEquals(0, pinned());
+            assertArrayEquals(bytes, Files.readAllBytes(place.root.resolve("file")));
+            sink.write(ByteBuffer.wrap(bytes));
+            sink.close();
+        }
+        flushAll(Fault.ASYNC);
+        place.expectFile("file", ByteBuffer.allocate(2 * LENGTH).put(bytes).put(bytes).array());
+    }
+
+    @ParameterizedTest
+    @EnumSource(Fault.class)
+    void a_writer_may_be_killed_at_each_step_and_acknowledged_bytes_stay(Fault fault) throws Exception {
+        byte[] bytes = Place.bytes(3, LENGTH + TAIL);
+        boolean killed = true;
+        for (int step = 1; killed; step++) {
+            KillAt steps = new KillAt(step);
+            int acknowledged = 0;
+            killed = false;
+            try (Buffer writer = place.process(servers, fault, steps)) {
+                Sink sink = place.create(writer, "file");
+                for (int from = 0; from < bytes.length; from += 9000) {
+                    sink.write(ByteBuffer.wrap(bytes, from, Math.min(9000, bytes.length - from)));
+                    sink.flush();
+                    acknowledged = Math.min(from + 9000, bytes.length);
+                }
+                sink.close();
+            } catch (Killed e) {
+                killed = true;
+            }
+            place.dropClaims();
+            flushAll(fault);
+            byte[] left = Files.readAllBytes(place.root.resolve("file"));
+            assertTrue(left.length >= acknowledged, left.length + " of " + acknowledged + " bytes, step " + step);
+            place.expectFile("file", Arrays.copyOf(bytes, left.length));
+            Files.delete(place.root.resolve("file"));
+        }
+    }
+
+    @Test
+    void a_flusher_may_be_killed_at_each_step() throws Exception {
+        byte[] bytes = Place.bytes(4, LENGTH + TAIL);
+        boolean killed = true;
+        int step = 1;
+        for (; killed; step++) {
+            killed = false;
+            try (Buffer writer = process(Fault.ASYNC)) {
+                place.write(writer, "file", bytes);
+            }
+            try (Buffer flusher = place.process(servers, Fault.ASYNC, new KillAt(step)); Buffer reader = process(Fault.ASYNC)) {
+                try {
+                    new Flusher(flusher).pass();
+                } catch (Killed e) {
+                    killed = true;
+                }
+                assertArrayEquals(bytes, place.read(reader, "file"), "step " + step);
+            }
+            place.dropClaims();
+            flushAll(Fault.ASYNC);
+            place.expectFile("file", bytes);
+            Files.delete(place.root.resolve("file"));
+        }
+        assertTrue(step > 14, step + " steps");
+    }
+
+    @Test
+    void a_flusher_that_dies_in_a_large_file_is_followed_by_one_that_goes_on() throws Exception {
+        byte[] bytes = Place.bytes(5, 150 * Place.CHUNK);
+        for (int step : new int[] {40, 67, 68, 69, 100, 140}) {
+            try (Buffer writer = process(Fault.ASYNC); Buffer flusher = place.process(servers, Fault.ASYNC, new KillAt(step))) {
+                place.write(writer, "file", bytes);
+                assertThrows(Killed.class, () -> new Flusher(flusher).pass());
+                assertArrayEquals(bytes, place.read(writer, "file"), "step " + step);
+            }
+            place.dropClaims();
+            flushAll(Fault.ASYNC);
+            place.expectFile("file", bytes);
+            Files.delete(place.root.resolve("file"));
+        }
+    }
+
+    /** Does something to the name when a flusher comes to a step. */
+    private void during(int step, byte[] bytes, Change change) throws IOException {
+        try (Buffer writer = process(Fault.ASYNC)) {
+            place.write(writer, "file", bytes);
+            int[] seen = {0};
+            try (Buffer flusher = place.process(servers, Fault.ASYNC, what -> {
+                if (++seen[0] == step) {
+                    change.run(writer);
+                }
+            })) {
+                new Flusher(flusher).pass();
+            }
+        }
+    }
+
+    /** What another client does. */
+    private interface Change {
+        void make(Buffer process) throws IOException;
+
+        default void run(Buffer process) {
+            try {
+                make(process);
+            } catch (IOException e) {
+                throw new java.io.UncheckedIOException(e);
+            }
+        }
+    }
+
+    private static final int STEPS = 15;
+
+    @Test
+    void a_file_that_is_deleted_during_its_flush_stays_deleted() throws Exception {
+        for (int step = 1; step <= STEPS; step++) {
+            during(step, Place.bytes(6, LENGTH), process -> Files.delete(place.root.resolve("file")));
+            flushAll(Fault.ASYNC);
+            assertFalse(Files.exists(place.root.resolve("file")), "step " + step);
+        }
+    }
+
+    @Test
+    void a_file_that_is_renamed_during_its_flush_is_whole_under_its_new_name() throws Exception {
+        byte[] bytes = Place.bytes(7, LENGTH);
+        Files.createDirectory(place.root.resolve("c"));
+        for (int step = 1; step <= STEPS; step++) {
+            during(step, bytes, process ->
+                Files.move(place.root.resolve("file"), place.root.resolve("c/b"), StandardCopyOption.ATOMIC_MOVE));
+            flushAll(Fault.ASYNC);
+            assertFalse(Files.exists(place.root.resolve("file")), "step " + step);
+            place.expectFile("c/b", bytes);
+        }
+    }
+
+    @Test
+    void a_file_that_is_written_anew_during_the_flush_of_the_old_one_has_the_new_bytes() throws Exception {
+        byte[] other = Place.bytes(9, LENGTH - 2000);
+        for (int step = 1; step <= STEPS; step++) {
+            int at = step;
+            during(step, Place.bytes(8, LENGTH), process -> {
+                Files.delete(place.root.resolve("file"));
+                place.write(process, "file", other);
+                assertArrayEquals(other, place.read(process, "file"), "step " + at);
+            });
+            flushAll(Fault.ASYNC);
+            place.expectFile("file", other);
+            Files.delete(place.root.resolve("file"));
+        }
+    }
+
+    @Test
+    void a_lost_server_damages_a_file_of_async_and_the_error_names_chunks_and_file() throws Exception {
+        byte[] bytes = Place.bytes(10, 20 * Place.CHUNK);
+        try (Buffer writer = process(Fault.ASYNC); Buffer late = place.late(servers, Fault.ASYNC)) {
+            place.write(writer, "file", bytes);
+            first.kill();
+            first.restart();
+            IOException read = assertThrows(IOException.class, () -> place.read(late, "file"));
+            assertTrue(read.getMessage().matches("file: chunk \\d+ \\(bytes \\d+ to \\d+\\) is lost: .*"), read.getMessage());
+            Flusher.Pass pass = new Flusher(late).pass();
+            assertEquals(1, pass.left());
+            assertTrue(pass.problems().get(0).matches("file lacks chunk \\d+ \\(bytes \\d+ to \\d+\\).*"), pass.problems().get(0));
+            Files.delete(place.root.resolve("file"));
+        }
+        flushAll(Fault.ASYNC);
+    }
+
+    @Test
+    void a_lost_server_costs_a_file_of_async_local_nothing_on_the_host_of_its_writer() throws Exception {
+        byte[] bytes = Place.bytes(11, 20 * Place.CHUNK);
+        try (Buffer writer = process(Fault.ASYNC_LOCAL)) {
+            place.write(writer, "file", bytes);
+        }
+        first.kill();
+        second.kill();
+        first.restart();
+        try (Buffer reader = process(Fault.ASYNC_LOCAL)) {
+            assertArrayEquals(bytes, place.read(reader, "file"));
+        }
+        place.flushAll(servers, Fault.ASYNC_LOCAL);
+        place.expectFile("file", bytes);
+    }
+
+    @ParameterizedTest
+    @EnumSource(Fault.class)
+    void a_server_may_be_killed_at_each_step_of_a_writer(Fault fault) throws Exception {
+        byte[] bytes = Place.bytes(12, LENGTH);
+        for (int step = 1; step < 12; step += 3) {
+            int at = step;
+            int[] seen = {0};
+            try (Buffer writer = place.process(servers, fault, what -> {
+                if (++seen[0] == at) {
+                    try {
+                        second.kill();
+                    } catch (InterruptedException e) {
+                        throw new IllegalStateException(e);
+                    }
+                }
+            })) {
+                place.write(writer, "file", bytes);
+            }
+            second.restart();
+            try (Buffer late = place.late(servers, fault)) {
+                Flusher.Pass pass = new Flusher(late).pass();
+                if (fault == Fault.ASYNC && pass.left() > 0) {
+                    assertTrue(pass.problems().get(0).startsWith("file lacks chunk "), pass.problems().get(0));
+                    Files.delete(place.root.resolve("file"));
+                    flushAll(fault);
+                    continue;
+                }
+            }
+            flushAll(fault);
+            place.expectFile("file", bytes);
+            Files.delete(place.root.resolve("file"));
+        }
+    }
+
+    @Test
+    void a_full_server_sends_the_writer_to_the_shared_directory() throws Exception {
+        byte[] bytes = Place.bytes(13, 2 << 20);
+        try (Memcached small = Memcached.start(folder, "-m", "16", "-o", "verbena_pinned=4")) {
+            try (Buffer writer = place.process(small.address(), Fault.ASYNC, Steps.NONE)) {
+                place.write(writer, "file", bytes);
+                assertTrue(small.pinned() > 0);
+                assertArrayEquals(bytes, place.read(writer, "file"));
+            }
+            place.flushAll(small.address(), Fault.ASYNC);
+            assertEquals(0, small.pinned());
+        }
+        place.expectFile("file", bytes);
+    }
+
+    @Test
+    void a_server_without_pinned_items_is_refused() throws Exception {
+        try (Memcached stock = Memcached.stock(folder); Buffer writer = place.process(stock.address(), Fault.ASYNC, Steps.NONE)) {
+            IOException refused = assertThrows(IOException.class, () -> place.write(writer, "file", new byte[LENGTH]));
+            assertTrue(refused.getMessage().contains("has no pinned items"), refused.getMessage());
+            assertTrue(refused.getMessage().endsWith("use verbena-memcached"), refused.getMessage());
+        }
+    }
+
+    @Test
+    void two_writers_and_two_flushers_do_not_meet() throws Exception {
+        byte[][] bytes = {Place.bytes(14, 40 * Place.CHUNK), Place.bytes(15, 40 * Place.CHUNK)};
+        try (Buffer one = process(Fault.ASYNC); Buffer other = process(Fault.ASYNC)) {
+            Thread[] threads = new Thread[2];
+            java.util.Queue<Throwable> failures = new java.util.concurrent.ConcurrentLinkedQueue<>();
+            for (int i = 0; i < 2; i++) {
+                Buffer process = i == 0 ? one : other;
+                String name = "file" + i;
+                byte[] mine = bytes[i];
+                threads[i] = new Thread(() -> {
+                    try {
+                        for (int round = 0; round < 5; round++) {
+                            Files.deleteIfExists(place.root.resolve(name));
+                            place.write(process, name, mine);
+                            new Flusher(process).pass();
+                            assertArrayEquals(mine, place.read(process, name));
+                        }
+                    } catch (Throwable e) {
+                        failures.add(e);
+                    }
+                });
+                threads[i].start();
+            }
+            for (Thread thread : threads) {
+                thread.join();
+            }
+            assertEquals(0, failures.size(), failures::toString);
+        }
+        flushAll(Fault.ASYNC);
+        place.expectFile("file0", bytes[0]);
+        place.expectFile("file1", bytes[1]);
+    }
+
+    @Test
+    void a_file_is_whole_before_it_is_cut_or_goes_on() throws Exception {
+        try (Buffer writer = process(Fault.ASYNC); Buffer other = process(Fault.ASYNC)) {
+            Sink sink = place.create(writer, "file");
+            sink.write(ByteBuffer.wrap(Place.bytes(16, LENGTH)));
+            sink.flush();
+            IOException busy = assertThrows(IOException.class, () -> other.settle(place.root.resolve("file")));
+            assertTrue(busy.getMessage().startsWith("file is being written"), busy.getMessage());
+            sink.close();
+            other.settle(place.root.resolve("file"));
+            place.expectFile("file", Place.bytes(16, LENGTH));
+        }
+    }
+
+    @Test
+    void a_writer_that_was_silent_for_too_long_is_told() throws Exception {
+        try (Buffer writer = process(Fault.ASYNC)) {
+            Sink sink = place.create(writer, "file");
+            sink.write(ByteBuffer.wrap(Place.bytes(17, LENGTH)));
+            sink.flush();
+            flushAll(Fault.ASYNC); // whose lease is over at once
+            IOException late = assertThrows(IOException.class, () -> {
+                sink.write(ByteBuffer.wrap(Place.bytes(17, LENGTH)));
+                sink.flush();
+            });
+            assertTrue(late.getMessage().contains("verbena.lustre.buffer.lease.s"), late.getMessage());
+            sink.abandon();
+        }
+    }
+}
