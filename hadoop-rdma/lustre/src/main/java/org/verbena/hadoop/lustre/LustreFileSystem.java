@@ -7,7 +7,6 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryStream;
-import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -46,6 +45,10 @@ import org.apache.hadoop.util.Progressable;
 import org.apache.hadoop.util.functional.RemoteIterators;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.verbena.hadoop.lustre.buffer.Buffer;
+import org.verbena.hadoop.lustre.buffer.PlainSink;
+import org.verbena.hadoop.lustre.buffer.Records;
+import org.verbena.hadoop.lustre.buffer.Steps;
 
 /**
  * Named by {@code fs.lustre.impl}. Files are those of the shared file system, under their own names and without checksum files;
@@ -56,13 +59,13 @@ public final class LustreFileSystem extends FileSystem {
     public static final String SCHEME = "lustre";
     private static final Logger LOG = LoggerFactory.getLogger(LustreFileSystem.class);
     private static final URI NAME = URI.create(SCHEME + ":///");
-    private static final int TRIES = 100;
 
     private LustreConf settings;
     private SharedRoot root;
     private Links links;
     private Locations locations;
-    private LfsTool lfs;
+    private NewFile newFile;
+    private Buffer buffer;
     private Path working;
 
     /** Made by Hadoop. */
@@ -84,12 +87,25 @@ public final class LustreFileSystem extends FileSystem {
         }
         root = new SharedRoot(settings);
         links = new Links(root.path());
-        lfs = LfsTool.find(settings.lfs());
+        LfsTool lfs = LfsTool.find(settings.lfs());
         if (!lfs.isThere() && (settings.stripeSize() > 0 || settings.stripeCount() > 0)) {
             LOG.warn("Verbena: new files get the stripes of their folders: {}", lfs.reason());
         }
         locations = new Locations(settings, lfs);
+        newFile = new NewFile(settings, lfs);
+        buffer = new Buffer(root.path(), settings.buffer(), Steps.NONE);
         working = getInitialWorkingDirectory();
+    }
+
+    @Override
+    public void close() throws IOException {
+        try {
+            super.close();
+        } finally {
+            if (buffer != null) {
+                buffer.close();
+            }
+        }
     }
 
     @Override
@@ -150,7 +166,11 @@ public final class LustreFileSystem extends FileSystem {
             throw new FileNotFoundException("Path is not a file: " + path);
         }
         statistics.incrementReadOps(1);
-        return new FSDataInputStream(new LustreInput(file, path, statistics));
+        try {
+            return new FSDataInputStream(new LustreInput(buffer.open(file, path.toString()), path, statistics));
+        } catch (IOException e) {
+            throw Errors.of(e, path);
+        }
     }
 
     /** As SharedRoot's, but what lies below a file does not exist. */
@@ -172,7 +192,7 @@ public final class LustreFileSystem extends FileSystem {
     public FileStatus getFileStatus(Path given) throws IOException {
         Path path = absolute(given);
         statistics.incrementReadOps(1);
-        return LustreStatus.of(target(path), settings.blockSize(), path);
+        return LustreStatus.of(target(path), settings.blockSize(), buffer.records(), path);
     }
 
     @Override
@@ -180,13 +200,16 @@ public final class LustreFileSystem extends FileSystem {
         Path path = absolute(given);
         java.nio.file.Path folder = target(path);
         statistics.incrementReadOps(1);
-        LustreStatus self = LustreStatus.of(folder, settings.blockSize(), path);
+        LustreStatus self = LustreStatus.of(folder, settings.blockSize(), buffer.records(), path);
         if (!self.isDirectory()) {
             return new FileStatus[] {self};
         }
         List<FileStatus> found = new ArrayList<>();
         try (DirectoryStream<java.nio.file.Path> entries = Files.newDirectoryStream(folder)) {
             for (java.nio.file.Path entry : entries) {
+                if (entry.equals(root.path().resolve(Records.FOLDER))) {
+                    continue;
+                }
                 FileStatus status = listed(entry, new Path(path, new Path(null, null, entry.getFileName().toString())));
                 if (status != null) {
                     found.add(status);
@@ -205,7 +228,7 @@ public final class LustreFileSystem extends FileSystem {
     private FileStatus listed(java.nio.file.Path entry, Path path) throws IOException {
         LustreStatus status;
         try {
-            status = LustreStatus.of(entry, settings.blockSize(), path, LinkOption.NOFOLLOW_LINKS);
+            status = LustreStatus.of(entry, settings.blockSize(), buffer.records(), path, LinkOption.NOFOLLOW_LINKS);
         } catch (FileNotFoundException e) {
             return null;
         }
@@ -213,7 +236,7 @@ public final class LustreFileSystem extends FileSystem {
             return status;
         }
         try {
-            return LustreStatus.of(root.target(path), settings.blockSize(), path);
+            return LustreStatus.of(root.target(path), settings.blockSize(), buffer.records(), path);
         } catch (IOException e) {
             return links.status(entry, settings.blockSize(), path);
         }
@@ -287,40 +310,11 @@ public final class LustreFileSystem extends FileSystem {
             if (parents) {
                 Modes.makeFolders(file.getParent(), masked(FsPermission.getDirDefault()));
             }
-            return new FSDataOutputStream(new LustreOutput(fresh(file, path, mode, overwrite), file, path), statistics);
+            FileChannel channel = newFile.create(file, path, mode, overwrite);
+            return new FSDataOutputStream(new LustreOutput(buffer.sink(channel, file, path.toString()), 0, file, path), statistics);
         } catch (IOException e) {
             throw Errors.of(e, path);
         }
-    }
-
-    /** A file that replaces another one is a new file, so that those who still read the old one read it to its end. */
-    private FileChannel fresh(java.nio.file.Path file, Path path, FsPermission mode, boolean overwrite) throws IOException {
-        for (int i = 0;; i++) {
-            if (Files.isDirectory(file, LinkOption.NOFOLLOW_LINKS)) {
-                throw new org.apache.hadoop.fs.FileAlreadyExistsException(path + " is a directory");
-            }
-            try {
-                return layOut(file, mode);
-            } catch (FileAlreadyExistsException e) {
-                if (!overwrite || i == TRIES) {
-                    throw e;
-                }
-                Files.deleteIfExists(file);
-            }
-        }
-    }
-
-    /** With the stripes of the settings, if there are any. */
-    private FileChannel layOut(java.nio.file.Path file, FsPermission mode) throws IOException {
-        if (!lfs.isThere() || settings.stripeSize() == 0 && settings.stripeCount() == 0) {
-            return Modes.create(file, mode);
-        }
-        if (Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
-            throw new FileAlreadyExistsException(file.toString());
-        }
-        lfs.make(file, settings.stripeSize(), settings.stripeCount());
-        Modes.set(file, mode);
-        return FileChannel.open(file, StandardOpenOption.WRITE);
     }
 
     @Override
@@ -332,9 +326,11 @@ public final class LustreFileSystem extends FileSystem {
         }
         statistics.incrementWriteOps(1);
         try {
+            buffer.settle(file);
             FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE);
-            channel.position(channel.size());
-            return new FSDataOutputStream(new LustreOutput(channel, file, path), statistics, channel.position());
+            long end = channel.size();
+            channel.position(end);
+            return new FSDataOutputStream(new LustreOutput(new PlainSink(channel), end, file, path), statistics, end);
         } catch (IOException e) {
             throw Errors.of(e, path);
         }
@@ -347,6 +343,7 @@ public final class LustreFileSystem extends FileSystem {
         if (Files.isDirectory(file)) {
             throw new FileNotFoundException("Path is not a file: " + path);
         }
+        buffer.settle(file);
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
             if (length < 0 || length > channel.size()) {
                 throw new IllegalArgumentException("cannot truncate " + path + " of " + channel.size() + " bytes to " + length);
@@ -366,6 +363,10 @@ public final class LustreFileSystem extends FileSystem {
             files.add(target(absolute(source)));
         }
         try {
+            for (java.nio.file.Path file : files) {
+                buffer.settle(file);
+            }
+            buffer.settle(target(path));
             Concatenation.run(target(path), files);
         } catch (IOException e) {
             throw Errors.of(e, path);
@@ -484,7 +485,7 @@ public final class LustreFileSystem extends FileSystem {
             throw missing(path, e);
         }
         return Files.isSymbolicLink(file) ? links.status(file, settings.blockSize(), path)
-            : LustreStatus.of(file, settings.blockSize(), path);
+            : LustreStatus.of(file, settings.blockSize(), buffer.records(), path);
     }
 
     @Override
@@ -533,6 +534,7 @@ public final class LustreFileSystem extends FileSystem {
     public void setTimes(Path given, long modified, long accessed) throws IOException {
         Path path = absolute(given);
         try {
+            buffer.settle(target(path));
             Files.getFileAttributeView(target(path), BasicFileAttributeView.class).setTimes(
                 modified < 0 ? null : FileTime.fromMillis(modified), accessed < 0 ? null : FileTime.fromMillis(accessed), null);
         } catch (IOException e) {

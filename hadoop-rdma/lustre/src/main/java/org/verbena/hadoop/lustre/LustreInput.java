@@ -5,8 +5,6 @@ package org.verbena.hadoop.lustre;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
-import java.nio.file.StandardOpenOption;
 import java.util.Locale;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.fs.ByteBufferPositionedReadable;
@@ -22,6 +20,7 @@ import org.apache.hadoop.fs.statistics.IOStatisticsSource;
 import org.apache.hadoop.fs.statistics.StreamStatisticNames;
 import org.apache.hadoop.fs.statistics.impl.IOStatisticsBinding;
 import org.apache.hadoop.util.DirectBufferPool;
+import org.verbena.hadoop.lustre.buffer.Content;
 
 /**
  * Small reads come out of a buffer, which a stream has from its first one; large and positional ones go to their destination.
@@ -32,7 +31,7 @@ final class LustreInput extends FSInputStream
     static final DirectBufferPool POOL = new DirectBufferPool();
     private static final int BUFFER = 256 << 10;
 
-    private final FileChannel file;
+    private final Content file;
     private final Path path;
     private final FileSystem.Statistics statistics;
     private final AtomicLong bytes = new AtomicLong();
@@ -44,14 +43,11 @@ final class LustreInput extends FSInputStream
     /** The file had so many bytes when its size was asked for, which costs messages to the storage targets. */
     private long known;
 
-    LustreInput(java.nio.file.Path source, Path path, FileSystem.Statistics statistics) throws IOException {
+    /** Takes over an open file. */
+    LustreInput(Content file, Path path, FileSystem.Statistics statistics) {
+        this.file = file;
         this.path = path;
         this.statistics = statistics;
-        try {
-            file = FileChannel.open(source, StandardOpenOption.READ);
-        } catch (IOException e) {
-            throw Errors.of(e, path);
-        }
     }
 
     private void check() throws IOException {

@@ -5,7 +5,6 @@ package org.verbena.hadoop.lustre;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.util.Map;
@@ -19,6 +18,7 @@ import org.apache.hadoop.fs.statistics.IOStatistics;
 import org.apache.hadoop.fs.statistics.IOStatisticsSource;
 import org.apache.hadoop.fs.statistics.StreamStatisticNames;
 import org.apache.hadoop.fs.statistics.impl.IOStatisticsBinding;
+import org.verbena.hadoop.lustre.buffer.Sink;
 
 /**
  * hflush hands what was written to the kernel, where every client of a coherent file system sees it; hsync waits until it is on
@@ -30,7 +30,7 @@ final class LustreOutput extends OutputStream implements Syncable, StreamCapabil
     private static final String SAME = "unix:dev,ino,size";
 
     private final java.nio.file.Path target;
-    private final FileChannel file;
+    private final Sink file;
     private final Path path;
     private final Map<String, Object> opened;
     private final AtomicLong bytes = new AtomicLong();
@@ -45,18 +45,19 @@ final class LustreOutput extends OutputStream implements Syncable, StreamCapabil
     /**
      * Takes over an open file.
      *
-     * @param file at the position where the first byte goes
+     * @param file where the bytes go
+     * @param end of the file, where the first byte goes
      * @param target its name, by which its size is asked for at the end
      */
-    LustreOutput(FileChannel file, java.nio.file.Path target, Path path) throws IOException {
+    LustreOutput(Sink file, long end, java.nio.file.Path target, Path path) throws IOException {
         this.file = file;
         this.target = target;
         this.path = path;
+        this.end = end;
         try {
             opened = Files.readAttributes(target, SAME);
-            end = file.position();
         } catch (IOException e) {
-            file.close();
+            file.abandon();
             throw e;
         }
     }
@@ -106,9 +107,9 @@ final class LustreOutput extends OutputStream implements Syncable, StreamCapabil
         }
         try {
             buffer.flip();
-            while (buffer.hasRemaining()) {
-                end += file.write(buffer);
-            }
+            int length = buffer.remaining();
+            file.write(buffer);
+            end += length;
             buffer.clear();
         } catch (IOException e) {
             throw failed(e);
@@ -132,13 +133,19 @@ final class LustreOutput extends OutputStream implements Syncable, StreamCapabil
     public synchronized void hflush() throws IOException {
         check();
         drain();
+        try {
+            file.flush();
+        } catch (IOException e) {
+            throw failed(e);
+        }
     }
 
     @Override
     public synchronized void hsync() throws IOException {
-        hflush();
+        check();
+        drain();
         try {
-            file.force(true);
+            file.force();
         } catch (IOException e) {
             throw failed(e);
         }
@@ -150,28 +157,38 @@ final class LustreOutput extends OutputStream implements Syncable, StreamCapabil
             return;
         }
         closed = true;
+        boolean isThere = false;
         try {
             if (failure == null) {
                 drain();
             }
         } finally {
-            release();
+            isThere = release();
         }
         if (failure != null) {
             throw new IOException(path + " has lost bytes: an earlier write failed: " + failure.getMessage(), failure);
         }
-        checkSize();
+        if (isThere) {
+            checkSize();
+        }
     }
 
-    private void release() throws IOException {
+    /** Whether the shared directory has the bytes. */
+    private boolean release() throws IOException {
         if (buffer != null) {
             LustreInput.POOL.returnBuffer(buffer);
             buffer = null;
         }
+        if (failure != null) {
+            file.abandon();
+            return false;
+        }
         try {
-            file.close();
+            return file.close();
         } catch (IOException e) {
-            throw failed(e);
+            IOException told = failed(e);
+            file.abandon();
+            throw told;
         }
     }
 

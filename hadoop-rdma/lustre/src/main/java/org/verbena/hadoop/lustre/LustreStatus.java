@@ -14,12 +14,13 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.LocatedFileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.permission.FsPermission;
+import org.verbena.hadoop.lustre.buffer.Records;
 
 /** One stat call each. Its entity tag is the inode with size and time of its last change, so that it survives a rename. */
 final class LustreStatus extends FileStatus implements EtagSource {
     private static final long serialVersionUID = 1;
     private static final String WANTED =
-        "unix:mode,size,lastModifiedTime,lastAccessTime,owner,group,ino,dev,isDirectory,isSymbolicLink";
+        "unix:mode,size,lastModifiedTime,lastAccessTime,owner,group,ino,dev,nlink,isDirectory,isSymbolicLink";
     private static final int MODE_BITS = 01777; // Hadoop knows the sticky bit, and no set-id bits
 
     private final String etag;
@@ -46,11 +47,13 @@ final class LustreStatus extends FileStatus implements EtagSource {
     /**
      * Asks for a file, or for what a link leads to unless options say that links are not followed.
      *
+     * @param records know length and time of a file that is in the burst buffer
      * @param path its name in Hadoop
      */
-    static LustreStatus of(java.nio.file.Path file, long blockSize, Path path, LinkOption... options) throws IOException {
+    static LustreStatus of(java.nio.file.Path file, long blockSize, Records records, Path path, LinkOption... options)
+            throws IOException {
         try {
-            return new LustreStatus(Files.readAttributes(file, WANTED, options), blockSize, null, path);
+            return new LustreStatus(records.corrected(Files.readAttributes(file, WANTED, options)), blockSize, null, path);
         } catch (IOException e) {
             throw Errors.of(e, path);
         }

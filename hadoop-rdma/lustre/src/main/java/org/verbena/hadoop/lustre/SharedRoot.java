@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import org.apache.hadoop.fs.ParentNotDirectoryException;
 import org.apache.hadoop.security.AccessControlException;
 import org.verbena.core.plugin.PluginSetting;
+import org.verbena.hadoop.lustre.buffer.Records;
 
 /**
  * Refuses paths that a link leads out of the root. That is a guard against mistakes: the kernel alone decides what a user may
@@ -47,6 +48,9 @@ final class SharedRoot {
         String name = path.toUri().getPath();
         try {
             Path place = root.resolve(name.substring(1));
+            if (place.startsWith(root.resolve(Records.FOLDER))) {
+                throw new FileNotFoundException(path + " is a name of the burst buffer's own: take another one");
+            }
             for (Path part : place) {
                 if (part.toString().equals("..")) {
                     throw new IOException(path + " leads out of the file system: it begins with ..");
