@@ -76,7 +76,8 @@ function(fortran_family family soversion output)
     target_link_libraries(${target} PRIVATE mpi_${family} ${CMAKE_DL_LIBS})
     target_link_options(${target} PRIVATE ${headers}/names.ld -Wl,-z,nodelete)
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${output} SOVERSION ${soversion}
-                          LIBRARY_OUTPUT_DIRECTORY ${LIB}/${family} LINK_DEPENDS ${headers}/names.ld BUILD_RPATH $ORIGIN BUILD_RPATH_USE_ORIGIN ON INSTALL_RPATH $ORIGIN)
+                          LIBRARY_OUTPUT_DIRECTORY ${LIB}/${family} LINK_DEPENDS ${headers}/names.ld
+                          BUILD_RPATH $ORIGIN BUILD_RPATH_USE_ORIGIN ON INSTALL_RPATH $ORIGIN)
     install(TARGETS ${target} LIBRARY DESTINATION lib/${family} COMPONENT mpi)
     foreach(name ${list_OTHER_NAMES}) # they only bring that one
         add_library(${family}_${name} SHARED ${CMAKE_CURRENT_SOURCE_DIR}/shim/alias/other_name.c)

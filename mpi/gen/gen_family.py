@@ -20,7 +20,8 @@ SAME = {"alloc_mem_cptr": "alloc_mem", "win_allocate_cptr": "win_allocate", "win
         "errhandler_get": "comm_get_errhandler", "errhandler_set": "comm_set_errhandler"}
 # Hand-written functions that no table has.
 MORE = ["f_sync_reg", "status_f2f08", "status_f082f", "address", "type_extent", "type_hindexed", "type_hvector", "type_lb",
-        "type_struct", "type_ub", "comm_spawn", "comm_spawn_multiple", "register_datarep", "conversion_fn_null", "conversion_fn_null_c"]
+        "type_struct", "type_ub", "comm_spawn", "comm_spawn_multiple", "register_datarep", "conversion_fn_null",
+        "conversion_fn_null_c"]
 # With large counts and no buffer.
 LARGE = {one.name.lower(): f"{one.name.lower()}_c" for one in gen_fortran.fortran_functions() if gen_fortran.needs_large(one)} | \
     {"buffer_detach": "buffer_detach_c"}

@@ -21,6 +21,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PROGRAMS = ROOT / "mpi/tests/run"
 sys.path[:0] = [str(PROGRAMS), str(ROOT / "mpi/tests/shim")]
+import packages  # noqa: E402
 import scalapack  # noqa: E402
 import values  # noqa: E402  (needs the path above)
 from cases import Case, main  # noqa: E402
@@ -186,8 +187,8 @@ def fortran_rpath(family, build):
         alone = subprocess.run([program], timeout=LIMIT, check=False).returncode
         status, out, err = launch(build, "-n", 2, program)
         said = asked_doctor(build, program)
-        return expect(alone == 7 and status == 0 and said.returncode == 0 and f"needs {name}: {family.title}\n" in said.stdout, alone,
-                      status, out, err, said.stdout)
+        return expect(alone == 7 and status == 0 and said.returncode == 0 and f"needs {name}: {family.title}\n" in said.stdout,
+                      alone, status, out, err, said.stdout)
 
 
 # Instructions that a library may add to a call of cost.c: of Open MPI, of MPICH. They may fall, not rise.
@@ -246,5 +247,8 @@ def cases(family):
     yield Case(f"{family.name} programs of newer standards", lambda _: newer(family), long=True)
 
 
+PACKAGES = [Case(f"package {one.name} {one.family}", lambda build, one=one: packages.test(one, build), long=not one.short)
+            for one in packages.PACKAGES]
+
 if __name__ == "__main__":
-    sys.exit(main(__doc__, [case for family in FAMILIES for case in cases(family)]))
+    sys.exit(main(__doc__, [case for family in FAMILIES for case in cases(family)] + PACKAGES))

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Debian's programs, unpacked and not installed, on our libraries and on their own: the numbers that they print are equal.
+
+VERBENA_PACKAGES names the folder with LAMMPS and MUMPS, VERBENA_PROGRAMS that with all others (./verbena make mpi-packages and
+mpi-programs). The launchers of Debian's Open MPI and MPICH run the programs on their own library. A row of the table is printed for
+each: program, family, numbers, wall time beside its own library. Times are shown and not judged.
+"""
+import dataclasses
+import math
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+
+from runner import LIMIT, Skipped, launch
+
+INPUTS = pathlib.Path(__file__).resolve().parents[1] / "packages"
+NUMBER = r"(-?\d+\.?\d*(?:[EeDd][-+]?\d+)?)"
+CLOSE = 1e-8  # sums of ranks may be added in another order
+# The launcher of each family, with settings that keep its sockets on this host.
+STOCK = {"ompi": ("mpirun.openmpi", {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                                     "OMPI_MCA_btl": "self,vader", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+                                     "OMPI_MCA_oob_tcp_if_include": "lo"}),
+         "mpich": ("mpiexec.mpich", {"HYDRA_IFACE": "lo"})}
+
+
+@dataclasses.dataclass(frozen=True)
+class Package:
+    """program: its path in the packages. result: what precedes each number of the output. files: of the packages or of INPUTS,
+    copied to where the program runs. own: it also runs on its own library."""
+    name: str
+    program: str
+    words: tuple
+    result: tuple
+    family: str = "ompi"
+    ranks: int = 2
+    files: tuple = ()
+    stdin: str = ""
+    output: str = ""
+    short: bool = False
+    own: bool = True
+
+
+PACKAGES = (
+    Package("LAMMPS", "lmp", ("-in", "lammps.in"), (r"\n +100 +", r"\n +100 +\S+ +", r"\n +100 +\S+ +\S+ +\S+ +"), short=True,
+            files=("lammps.in",)),
+    Package("MUMPS", "dsimpletest", (), (r"Solution is +", r"Solution is +\S+ +", r"RINFOG\(1\)[^=]*= *"), ranks=3, short=True,
+            stdin="input_simpletest_real", files=("input_simpletest_real",)),
+    Package("MUMPS, complex", "zsimpletest", (), (r"Solution is +\(", r"RINFOG\(1\)[^=]*= *"), ranks=3,
+            stdin="input_simpletest_cmplx", files=("input_simpletest_cmplx",)),
+    Package("Quantum ESPRESSO", "pw.x", ("-in", "espresso.in"), (r"! +total energy += +",), files=("espresso.in", "Si.pz-vbc.UPF")),
+    Package("ABINIT", "abinit", ("abinit.abi",), (r"\n *etotal +",), files=("abinit.abi", "01h.pspgth"), output="abinit.abo"),
+    Package("CP2K", "cp2k.psmp", ("-i", "cp2k.inp"), (r"ENERGY\| Total FORCE_EVAL[^:]*: +",),
+            files=("cp2k.inp", "cp2k/BASIS_SET", "cp2k/GTH_POTENTIALS")),
+    Package("NWChem", "nwchem.openmpi", ("nwchem.nw",), (r"Total SCF energy = +",), files=("nwchem.nw", "nwchem/libraries")),
+    Package("IQ-TREE", "iqtree2-mpi", ("-s", "tree.phy", "-m", "JC", "-seed", "1", "-nt", "1"), (r"BEST SCORE FOUND : ",)),
+    Package("mpi4py", "python3", ("python.py",), (r"result ", r"result \d+ ", r"result \d+ \S+ "), ranks=3, files=("python.py",)),
+    Package("NetPIPE", "NPopenmpi", ("-u", "1024", "-n", "10"), (r"\n *45: +", r"\n *45: +\d+ bytes +")),
+    Package("NetPIPE", "NPmpich2", ("-u", "1024", "-n", "10"), (r"\n *45: +", r"\n *45: +\d+ bytes +"), family="mpich"),
+    Package("OpenCoarrays", "coarrays", (), (r"total +",), ranks=4, own=False),  # Debian's Open MPI has no window for it here
+)
+
+
+def root_of(package):
+    variable = "VERBENA_PACKAGES" if package.short else "VERBENA_PROGRAMS"
+    folder = os.environ.get(variable)
+    if not folder:
+        raise Skipped(f"no packages: ./verbena make {'mpi-packages' if package.short else 'mpi-programs'} fetches Debian's")
+    return pathlib.Path(folder)
+
+
+def environment_of(root):
+    folders = sorted({str(path.parent) for path in root.rglob("*.so*") if "openmpi3" not in path.parts})
+    python = next(root.rglob("mpi4py/__init__.py"), None)
+    return {"LD_LIBRARY_PATH": ":".join(folders), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
+            "NWCHEM_BASIS_LIBRARY": "libraries/", "ESPRESSO_PSEUDO": ".", "CP2K_DATA_DIR": ".",
+            **({"PYTHONPATH": str(python.parents[1])} if python else {})}
+
+
+def write_alignment(path):
+    """Sequences with a common history, for IQ-TREE."""
+    chance = random.Random(7)
+    rows = [[chance.choice("ACGT") for _ in range(400)]]
+    while len(rows) < 12:
+        rows.append([one if chance.random() > 0.07 else chance.choice("ACGT") for one in chance.choice(rows)])
+    path.write_text("12 400\n" + "".join(f"s{at:<9}{''.join(row)}\n" for at, row in enumerate(rows)))
+
+
+def prepare(package, root, work):
+    """The program, and its files in the folder where it runs."""
+    for name in package.files:
+        source = INPUTS / name if (INPUTS / name).exists() else next(root.rglob(name))
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, work / source.name)
+    if package.name == "IQ-TREE":
+        write_alignment(work / "tree.phy")
+    if package.name != "OpenCoarrays":
+        return next((path for path in root.rglob(package.program) if path.is_file()), None) or shutil.which(package.program)
+    if not shutil.which("gfortran"):
+        raise Skipped("no gfortran: ./verbena make mpi-fortran installs it")
+    subprocess.run(["gfortran", "-fcoarray=lib", INPUTS / "coarrays.f90", "-o", work / "coarrays",
+                    next(root.rglob("libcaf_openmpi.so.3")), "-Wl,--allow-shlib-undefined"], check=True, timeout=LIMIT)
+    return work / "coarrays"
+
+
+def numbers(package, work, out):
+    """None: the output lacks one of them."""
+    text = (work / package.output).read_text() if package.output and (work / package.output).is_file() else out
+    found = [re.findall(f"{before}{NUMBER}", text) for before in package.result]
+    return [float(each[-1].replace("D", "E").replace("d", "e")) for each in found] if all(found) else None
+
+
+def run_stock(package, program, root, work):
+    """(numbers, seconds) with its own library; None: there is no launcher of it."""
+    launcher, settings = STOCK[package.family]
+    if not package.own or shutil.which(launcher) is None:
+        return None
+    stdin = (work / package.stdin).read_text() if package.stdin else ""
+    begin = time.monotonic()
+    result = subprocess.run([launcher, "-n", str(package.ranks), program, *package.words], input=stdin, capture_output=True,
+                            text=True, errors="replace", cwd=work, env={**os.environ, **environment_of(root), **settings},
+                            timeout=LIMIT, check=False)
+    took = time.monotonic() - begin
+    return numbers(package, work, result.stdout + result.stderr), took
+
+
+def run_ours(package, program, root, work, build):
+    begin = time.monotonic()
+    with open(work / package.stdin if package.stdin else os.devnull, encoding="utf-8") as stdin:
+        status, out, err = launch(build, "-n", package.ranks, program, *package.words, environment=environment_of(root), cwd=work,
+                                  stdin=stdin)
+    return numbers(package, work, out + err) if status == 0 else None, time.monotonic() - begin, out + err
+
+
+def test(package, build):
+    root = root_of(package)
+    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+        program = prepare(package, root, pathlib.Path(one))
+        ours, took, text = run_ours(package, program, root, pathlib.Path(one), build)
+        if ours is None:
+            return [f"{package.name} does not end well", *text.splitlines()[-15:]]
+        prepare(package, root, pathlib.Path(other))
+        stock = run_stock(package, program, root, pathlib.Path(other))
+    shown = ", ".join(f"{number:.10g}" for number in ours)
+    if stock is None:
+        print(f"| {package.name} | {package.family} | {shown} | |")
+        return []
+    print(f"| {package.name} | {package.family} | {shown} | {took / stock[1]:.2f} |")
+    same = stock[0] is not None and all(math.isclose(a, b, rel_tol=CLOSE) for a, b in zip(ours, stock[0]))
+    return [] if same else [f"{package.name}: {ours} on ours, {stock[0]} on its own library"]
