@@ -106,6 +106,11 @@ def fortran_names(family, build):
     return values.fortran_names(family.name, values.exported(build / "lib" / family.name / family.fortran[0]), family.packages())
 
 
+def cxx_names(family, build):
+    """Debian's library of C++ bindings finds all that it needs: programs that C++ has compiled load it."""
+    return values.cxx_names(family.name, values.exported(build / "lib" / family.name / family.library), family.packages())
+
+
 def fortran_command(family, *sources):
     """As the family's mpifort compiles; its modules serve gfortran 8 to 14."""
     compiler = shutil.which("gfortran")
@@ -237,6 +242,7 @@ def programs(family):
 
 def cases(family):
     yield Case(f"{family.name} values", lambda build: values_agree(family, build))
+    yield Case(f"{family.name} names for C++", lambda build: cxx_names(family, build))
     yield Case(f"{family.name} fortran names", lambda build: fortran_names(family, build))
     yield Case(f"{family.name} fortran", lambda build: fortran(family, build))
     yield Case(f"{family.name} costs", lambda build: costs_more(family, build), long=True)

@@ -121,6 +121,18 @@ def fortran_names(name, ours, folder):
     return problems
 
 
+CXX_LIBRARIES = {"ompi": "libmpi_cxx.so.40", "mpich": "libmpichcxx.so.12"}
+
+
+def cxx_names(name, ours, folder):
+    """Names that the family's library of C++ bindings takes from its C library, and ours lacks."""
+    listing = subprocess.run(["nm", "-D", "--undefined-only", find(folder, CXX_LIBRARIES[name])], check=True, capture_output=True,
+                             text=True).stdout
+    taken = {line.split()[-1] for line in listing.splitlines()}
+    taken = {one for one in taken if re.match(r"P?MPI|ompi_|opal_", one)}
+    return [f"not exported: {one}" for one in sorted(taken - ours.keys())] if len(taken) > 100 else [f"{len(taken)} names only"]
+
+
 def check(name, ours, folders):
     """What is wrong. ours: exported(our library); folders: of unpacked packages, each with mpi.h and a library."""
     family = tables.load("families.yaml")[name]
