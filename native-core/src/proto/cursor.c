@@ -5,11 +5,6 @@
 
 #include "proto/op.h"
 
-void cursor_init(proto_cursor_t *cursor, const struct iovec *iov, size_t count)
-{
-    *cursor = (proto_cursor_t){.iov = iov, .count = (uint32_t)count};
-}
-
 static void skip_ended(proto_cursor_t *c)
 {
     while (c->index < c->count && c->offset >= c->iov[c->index].iov_len) {

@@ -32,29 +32,10 @@ vbn_status_t op_check_list(const vbn_op_t *op, const struct iovec *iov, size_t c
     return VBN_OK;
 }
 
-/* In parts for which compilers use plain stores: a string instruction takes longer to begin. */
-static inline void zero(proto_op_t *op)
-{
-    _Static_assert(sizeof(*op) >= 128 && sizeof(*op) <= 192, "the parts below");
-    memset(op, 0, 64);
-    memset((char *)op + 64, 0, 64);
-    memset((char *)op + 128, 0, sizeof(*op) - 128);
-}
-
 proto_op_t *op_prepare(vbn_op_t *user_op, proto_engine_t *engine, op_kind_t kind, const struct iovec *iov, size_t count,
                        uint64_t length)
 {
-    proto_op_t *op = op_of(user_op);
-    zero(op);
-    user_op->complete = 0;
-    op->kind = (uint8_t)kind;
-    list_init(&op->link);
-    list_init(&op->order);
-    stream_init(&op->stream, engine, NULL, kind == OP_PUT ? STREAM_PUT : STREAM_PULL);
-    op->stream.epoch = engine->fence_epoch;
-    op->stream.length = length;
-    cursor_init(&op->stream.cursor, iov, count);
-    return op;
+    return op_prepare_inline(user_op, engine, kind, iov, count, length);
 }
 
 vbn_status_t op_begin(vbn_op_t *user_op, vbn_peer_t *peer, op_kind_t kind, const struct iovec *iov, size_t count,

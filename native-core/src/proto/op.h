@@ -4,6 +4,8 @@
 #ifndef VBN_PROTO_OP_H
 #define VBN_PROTO_OP_H
 
+#include <string.h>
+
 #include "proto/proto_private.h"
 
 #define PROTO_SEGMENT_IOV 16u          /* pieces of user memory in one packet */
@@ -227,8 +229,7 @@ static inline vbn_status_t op_check(const vbn_op_t *op, const struct iovec *iov,
 /* Prepares a pending op and lists it with its peer. with_handle: the other side will name it. */
 vbn_status_t op_begin(vbn_op_t *user_op, vbn_peer_t *peer, op_kind_t kind, const struct iovec *iov, size_t count,
                       uint64_t length, bool with_handle);
-/* The same without peer and handle: belongs to no list. The one place where an op gets its first state: users zero a
- * vbn_op_t once, so whatever its last operation has left there goes here (P5). */
+/* The same without peer and handle: belongs to no list; defined below. */
 proto_op_t *op_prepare(vbn_op_t *user_op, proto_engine_t *engine, op_kind_t kind, const struct iovec *iov, size_t count,
                        uint64_t length);
 /* Takes it off all lists and tables, without completing it. */
@@ -258,7 +259,10 @@ proto_op_t *op_find(proto_engine_t *engine, const vbn_peer_t *peer, uint64_t han
 extern const proto_kind_t PROTO_KINDS[OP_KINDS];
 
 /* ---- cursor.c */
-void cursor_init(proto_cursor_t *cursor, const struct iovec *iov, size_t count);
+static inline void cursor_init(proto_cursor_t *cursor, const struct iovec *iov, size_t count)
+{
+    *cursor = (proto_cursor_t){.iov = iov, .count = (uint32_t)count};
+}
 /* Cuts at most `limit` bytes and PROTO_SEGMENT_IOV pieces off; returns the bytes. */
 uint64_t cursor_cut(proto_cursor_t *cursor, uint64_t limit, struct iovec *pieces, uint32_t *count_p);
 /* Address of the next `length` bytes when they lie in one piece, else NULL. */
@@ -276,6 +280,31 @@ static inline void stream_init(proto_stream_t *stream, proto_engine_t *engine, v
     stream->peer = peer;
     stream->kind = (uint8_t)kind;
     list_init(&stream->active);
+}
+/* In parts for which compilers use plain stores: a string instruction takes longer to begin. */
+static inline void op_zero(proto_op_t *op)
+{
+    _Static_assert(sizeof(*op) >= 128 && sizeof(*op) <= 192, "the parts below");
+    memset(op, 0, 64);
+    memset((char *)op + 64, 0, 64);
+    memset((char *)op + 128, 0, sizeof(*op) - 128);
+}
+/* The one place where an op gets its first state: users zero a vbn_op_t once, so whatever its last operation has left there goes
+ * here (P5). */
+static ALWAYS_INLINE proto_op_t *op_prepare_inline(vbn_op_t *user_op, proto_engine_t *engine, op_kind_t kind,
+                                                   const struct iovec *iov, size_t count, uint64_t length)
+{
+    proto_op_t *op = op_of(user_op);
+    op_zero(op);
+    user_op->complete = 0;
+    op->kind = (uint8_t)kind;
+    list_init(&op->link);
+    list_init(&op->order);
+    stream_init(&op->stream, engine, NULL, kind == OP_PUT ? STREAM_PUT : STREAM_PULL);
+    op->stream.epoch = engine->fence_epoch;
+    op->stream.length = length;
+    cursor_init(&op->stream.cursor, iov, count);
+    return op;
 }
 /* Sends what may be sent now. May free a GET stream or complete an op: do not touch it afterwards. */
 void stream_pump(proto_stream_t *stream);

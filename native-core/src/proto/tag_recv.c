@@ -117,8 +117,21 @@ static proto_op_t *prepare(proto_engine_t *engine, vbn_op_t *user_op, const stru
     return op;
 }
 
-vbn_status_t proto_tag_recv(proto_engine_t *engine, vbn_peer_t *from, uint64_t tag, uint64_t mask,
-                            const struct iovec *iov, size_t count, vbn_tag_info_t *info, vbn_op_t *user_op)
+static ALWAYS_INLINE vbn_status_t post(proto_op_t *op, proto_engine_t *engine, vbn_peer_t *from, uint64_t source,
+                                       uint64_t tag, uint64_t mask, list_link_t *pending)
+{
+    op->receive.source = source;
+    op->stream.tag = tag & mask;
+    op->stream.mask = mask;
+    op->stream.peer = from;
+    tag_post(&engine->tags, op);
+    list_append(pending, &op->link);
+    return VBN_INPROGRESS;
+}
+
+/* Any receive, also a wrong one. */
+static COLD vbn_status_t recv_any(proto_engine_t *engine, vbn_peer_t *from, uint64_t tag, uint64_t mask,
+                                  const struct iovec *iov, size_t count, vbn_tag_info_t *info, vbn_op_t *user_op)
 {
     uint64_t room = 0;
     vbn_status_t status = proto_forked(engine) ? proto_refuse_fork() : op_check(user_op, iov, count, &room);
@@ -137,13 +150,30 @@ vbn_status_t proto_tag_recv(proto_engine_t *engine, vbn_peer_t *from, uint64_t t
         uint64_t length = message->length;
         return end_call(user_op, op, deliver(op, message), length);
     }
-    op->receive.source = source;
-    op->stream.tag = tag & mask;
-    op->stream.mask = mask;
-    op->stream.peer = from;
-    tag_post(&engine->tags, op);
-    list_append(from != NULL ? &proto_peer_of(from)->ops : &engine->receives, &op->link);
-    return VBN_INPROGRESS;
+    return post(op, engine, from, source, tag, mask, from != NULL ? &proto_peer_of(from)->ops : &engine->receives);
+}
+
+/* One buffer, from a peer that is there, while no message waits: it is posted. */
+static ALWAYS_INLINE bool is_frequent(const proto_engine_t *engine, const vbn_peer_t *from, const struct iovec *iov,
+                                      size_t count, const vbn_op_t *user_op)
+{
+    if (UNLIKELY(from == NULL) || UNLIKELY(user_op == NULL) || UNLIKELY(count != 1) || UNLIKELY(iov == NULL) ||
+        UNLIKELY(iov->iov_base == NULL) || UNLIKELY(iov->iov_len > UINT64_MAX / 2))
+        return false;
+    const proto_peer_t *p = link_peer_upper(from);
+    return LIKELY(proto_engine_of(from) == engine) && LIKELY(list_empty(&engine->tags.all)) && LIKELY(p->initialised) &&
+           LIKELY(!p->down) && LIKELY(!engine->closing) && LIKELY(!proto_forked(engine));
+}
+
+NO_CANARY vbn_status_t proto_tag_recv(proto_engine_t *engine, vbn_peer_t *from, uint64_t tag, uint64_t mask,
+                                      const struct iovec *iov, size_t count, vbn_tag_info_t *info, vbn_op_t *user_op)
+{
+    if (UNLIKELY(!is_frequent(engine, from, iov, count, user_op)))
+        return recv_any(engine, from, tag, mask, iov, count, info, user_op);
+    proto_peer_t *p = link_peer_upper(from);
+    proto_op_t *op = op_prepare_inline(user_op, engine, OP_RECEIVE, iov, 1, iov->iov_len);
+    op->receive.info = info;
+    return post(op, engine, from, link_peer_uid(from), tag, mask, &p->ops);
 }
 
 /* --------------------------------------------------------------------------------- packets from peers */
