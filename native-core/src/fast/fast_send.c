@@ -19,6 +19,10 @@
 
 #define RARE __attribute__((noinline))
 
+/* Slots behind the next one: the consumer, which has read one a lap ago, gives its line away before a message goes there. Stores
+ * to lines that another processor has wait for each other. */
+#define AHEAD 8u
+
 typedef enum kind { AM, TAGGED } kind_t; /* `what` is then the id or the tag */
 
 static vbn_status_t am_word(vbn_peer_t *peer, uint64_t what, const struct iovec *iov, vbn_op_t *op);
@@ -156,6 +160,8 @@ static ALWAYS_INLINE vbn_status_t to_ring(kind_t kind, vbn_peer_t *peer, shm_ep_
 {
     link_peer_head_t *p = (link_peer_head_t *)peer;
     uint64_t numbers = (uint64_t)p->tx_next | (uint64_t)p->rx_next << 32;
+    if (p->tx_next != p->tx_acked) /* the peer has not answered the last one: a stream */
+        prefetch_to_write(&ep->tx.slots[(ep->tx.position + AHEAD) & ep->tx.mask]);
     to_slot(kind, &ep->tx, p->data_word, numbers, what, data, length);
     p->tx_next++;
     p->rx_acked = p->rx_next;

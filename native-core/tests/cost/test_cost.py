@@ -12,9 +12,9 @@ import unittest
 
 # Instructions of an 8-byte active message over shared memory, from vbn_am_send to the end of its handler, with the
 # progress calls between them: in a stream (16 sends, then progress until all have come), and each alone.
-STREAM, ALONE = 220, 445
+STREAM, ALONE = 230, 430
 # The same of a tagged message whose receive is posted, and with the posting.
-TAG_STREAM, TAG_ALONE, TAG_POST_STREAM, TAG_POST_ALONE = 320, 540, 540, 760
+TAG_STREAM, TAG_ALONE, TAG_POST_STREAM, TAG_POST_ALONE = 320, 520, 470, 660
 # The same of a length that does not fit a slot, and goes through the general ways of protocol, link and ring. It is short, because
 # copies of longer ones take other instructions on each processor.
 LONGER, LONGER_STREAM, LONGER_ALONE = 200, 1310, 1550
