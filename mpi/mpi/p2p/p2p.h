@@ -72,14 +72,49 @@ typedef struct p2p_request {
 
 /* pool.c */
 extern p2p_request_t p2p_sent; /* P5 */
+extern p2p_request_t *p2p_pool;
+p2p_request_t *p2p_take_new(void); /* where the pool is empty */
+
 /* One of the pool, without a call; back to it. NULL: no memory left. */
-p2p_request_t *p2p_take(void);
-void p2p_put(p2p_request_t *request);
-/* A request for this call, not started; back to the pool, with the type and the communicator of the call. */
+static inline p2p_request_t *p2p_take(void)
+{
+    p2p_request_t *request = p2p_pool;
+    if (__builtin_expect(request == NULL, 0))
+        return p2p_take_new();
+    p2p_pool = request->next;
+    request->obj.kind = OBJ_REQUEST;
+    request->persistent = 0;
+    request->active = 0;
+    return request;
+}
+
+static inline void p2p_put(p2p_request_t *request)
+{
+    obj_rest(&request->obj);
+    request->next = p2p_pool;
+    p2p_pool = request;
+}
+
+/* A request for this call, not started. */
 int p2p_prepare(const p2p_call_t *call, p2p_request_t **request_p);
-void p2p_give(p2p_request_t *request);
-/* The request keeps the type of its data no longer (P4). */
+/* The request keeps the type of its data no longer (P4); nor its communicator, which may end. */
 void p2p_drop_type(p2p_request_t *request);
+void p2p_give_comm(p2p_request_t *request);
+
+/* Back to the pool, with the type and the communicator of the call. */
+static inline void p2p_give(p2p_request_t *request)
+{
+    if (request == &p2p_sent)
+        return;
+    if (__builtin_expect(request->call.data.type != NULL, 0))
+        p2p_drop_type(request);
+    if (__builtin_expect(request->call.comm->obj.refs > 1, 1))
+        request->call.comm->obj.refs--;
+    else
+        p2p_give_comm(request);
+    p2p_put(request);
+}
+
 /* A persistent request of a task, not started, on this communicator (for its error handler); one that is started. */
 int p2p_task_prepare(const p2p_task_t *task, void *state, mpi_comm_t *comm, p2p_request_t **request_p);
 int p2p_task_begin(const p2p_task_t *task, void *state, mpi_comm_t *comm, p2p_request_t **request_p);

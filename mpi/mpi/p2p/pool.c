@@ -7,32 +7,17 @@
 
 #include "err/err.h"
 
-static p2p_request_t *pool;
+p2p_request_t *p2p_pool;
 
 p2p_request_t p2p_sent = {
     .obj = {.kind = OBJ_REQUEST}, .call = {.kind = P2P_SEND, .comm = &comm_self}, .active = 1, .op = {.complete = 1}};
 
-p2p_request_t *p2p_take(void)
+p2p_request_t *p2p_take_new(void)
 {
-    p2p_request_t *request = pool;
-    if (request != NULL) {
-        pool = request->next;
-    } else {
-        request = calloc(1, sizeof(*request)); /* the op is zeroed once */
-        if (request == NULL)
-            return NULL;
-    }
-    request->obj.kind = OBJ_REQUEST;
-    request->persistent = 0;
-    request->active = 0;
+    p2p_request_t *request = calloc(1, sizeof(*request)); /* the op is zeroed once */
+    if (request != NULL)
+        request->obj.kind = OBJ_REQUEST;
     return request;
-}
-
-void p2p_put(p2p_request_t *request)
-{
-    obj_rest(&request->obj);
-    request->next = pool;
-    pool = request;
 }
 
 void p2p_drop_type(p2p_request_t *request)
@@ -42,27 +27,23 @@ void p2p_drop_type(p2p_request_t *request)
     request->call.data.type = NULL;
 }
 
-void p2p_give(p2p_request_t *request)
+void p2p_give_comm(p2p_request_t *request)
 {
-    if (request == &p2p_sent)
-        return;
-    p2p_drop_type(request);
     if (request->call.comm->obj.refs > 0)
         comm_release(request->call.comm);
-    p2p_put(request);
 }
 
 void p2p_close(void)
 {
     if (p2p_sent.obj.number != 0)
         obj_give_number(&p2p_sent.obj);
-    while (pool != NULL) {
-        p2p_request_t *next = pool->next;
-        obj_end(&pool->obj); /* gives its number back */
-        free(pool->copy);
-        free(pool->io);
-        free(pool);
-        pool = next;
+    while (p2p_pool != NULL) {
+        p2p_request_t *next = p2p_pool->next;
+        obj_end(&p2p_pool->obj); /* gives its number back */
+        free(p2p_pool->copy);
+        free(p2p_pool->io);
+        free(p2p_pool);
+        p2p_pool = next;
     }
 }
 

@@ -252,8 +252,10 @@ int p2p_find(MPI_Request handle, p2p_request_t **request_p)
 int p2p_check_all(int count, const MPI_Request *requests)
 {
     p2p_request_t *request;
-    int rc = count > 0 && requests == NULL ? err_set(MPI_ERR_ARG, "array_of_requests is NULL") : MPI_SUCCESS;
-    for (int i = 0; i < count && rc == MPI_SUCCESS; i++)
-        rc = p2p_find(requests[i], &request);
-    return rc;
+    if (count > 0 && requests == NULL)
+        return err_set(MPI_ERR_ARG, "array_of_requests is NULL");
+    for (int i = 0; i < count; i++)
+        if (requests[i] != MPI_REQUEST_NULL && !obj_is(requests[i], OBJ_REQUEST))
+            return p2p_find(requests[i], &request);
+    return MPI_SUCCESS;
 }
