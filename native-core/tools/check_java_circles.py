@@ -3,7 +3,8 @@
 """Fails when Java packages use each other in a circle: each of them can only be read and tested together with the others.
 
 Usage: check_java_circles.py REPOSITORY. A package uses another when it imports a class of that package or names one with
-its package. Packages of all modules count, without tests. Texts, and so classes that are loaded by name, do not count.
+its package. Packages of all modules count, without tests. Texts, and so classes that are loaded by name, do not count, nor do
+classes of a host system in whose packages some of ours lie.
 """
 import pathlib
 import re
@@ -13,6 +14,7 @@ from check_circles import circles
 
 HIDDEN = re.compile(r'/\*.*?\*/|//[^\n]*|""".*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 PACKAGE = re.compile(r"^package ([\w.]+);", re.MULTILINE)
+TYPE = re.compile(r"\b(?:class|interface|enum|record|@interface)\s+([A-Z]\w*)")
 CLASS = re.compile(r"(?<![\w.])((?:[a-z]\w*\.)+)([A-Z]\w*|\*;)")
 
 
@@ -36,10 +38,11 @@ def packages_of(repository):
 def uses_of(packages):
     """{package: {package that it uses: classes}}."""
     uses = {package: {} for package in packages}
+    ours = {package: {"*;", *TYPE.findall(text)} for package, text in packages.items()}
     for package, text in packages.items():
         for name, of in CLASS.findall(text):
             other = name.rstrip(".")
-            if other in packages and other != package:
+            if other != package and of in ours.get(other, ()):
                 uses[package].setdefault(other, set()).add(of.rstrip(";"))
     return uses
 

@@ -54,6 +54,13 @@ class JavaCirclesTest(unittest.TestCase):
             self.put(package, "One", f"class One {{ {other}.One one; }}", f"module-{package}/src/main/java")
         self.expect(1, "3 Java packages use each other: org.a org.b org.c;", "1 in 4 packages")
 
+    def test_classes_of_a_host_system_in_a_package_of_ours_are_no_use(self):
+        self.put("org.host", "Ours", "import org.cellar.Cellar;\nclass Ours { Cellar cellar; }")
+        self.put("org.cellar", "Cellar", "import org.host.Theirs;\nclass Cellar { Theirs theirs; }")
+        self.expect(0, "none in 2 packages")
+        self.put("org.cellar", "Cellar", "import org.host.Ours;\nclass Cellar { Ours ours; }")
+        self.expect(1, "org.cellar uses org.host: Ours")
+
     def test_tests_and_outputs_of_builds_do_not_count(self):
         self.put("org.roof", "Roof", "import org.cellar.Cellar;\nclass Roof { Cellar cellar; }")
         self.put("org.cellar", "Cellar", "class Cellar { }")
