@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -31,6 +32,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
+import org.verbena.hadoop.hdfs.VerbenaFileSystem;
 
 /** Files of Hadoop's own DataNodes, with Hadoop's thread and without it. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -219,6 +221,41 @@ final class ParallelOutputStreamTest {
             out.write(content);
         }
         assertEquals(140_000, files.getFileStatus(new Path("/context")).getLen());
+    }
+
+    /** As Spark has it with --jars: Hadoop's classes are those of the parent. */
+    private static final class OwnLoader extends ClassLoader {
+        private OwnLoader() {
+            super(ParallelOutputStreamTest.class.getClassLoader());
+        }
+
+        @Override
+        protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+            if (!name.startsWith("org.verbena.hadoop.") && !name.startsWith("org.apache.hadoop.hdfs.Parallel")) {
+                return super.loadClass(name, resolve);
+            }
+            Class<?> known = findLoadedClass(name);
+            if (known != null) {
+                return known;
+            }
+            try (InputStream in = getResourceAsStream(name.replace('.', '/') + ".class")) {
+                byte[] code = in.readAllBytes();
+                return defineClass(name, code, 0, code.length);
+            } catch (IOException e) {
+                throw new ClassNotFoundException(name, e);
+            }
+        }
+    }
+
+    @Test
+    void in_another_class_loader_than_hadoops_it_is_hadoops_client() throws Exception {
+        Class<?> loaded = new OwnLoader().loadClass(VerbenaFileSystem.class.getName());
+        assertFalse(loaded == VerbenaFileSystem.class);
+        try (DistributedFileSystem other = (DistributedFileSystem) loaded.getConstructor().newInstance()) {
+            other.initialize(files.getUri(), files.getConf());
+            assertTrue(write(other, "/other-loader", WriteCluster.content(1000)));
+        }
+        assertIsEverywhere("/other-loader", WriteCluster.content(1000));
     }
 
     @Test
