@@ -91,6 +91,7 @@ class BesideCases:
         source = self.file("source", 2)
         self.put(source, "/data/file", 3)
         self.put(source, "/data/old", 3)
+        self.addCleanup(self.client.run, "hdfs", "dfsadmin", "-rollingUpgrade", "finalize")  # also after a failure
         self.admin("-safemode", "enter")
         self.admin("-rollingUpgrade", "prepare")
         self.admin("-safemode", "leave")

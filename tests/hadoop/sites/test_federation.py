@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two name spaces on the same DataNodes, in each mode: files by viewfs, restarts, volumes of the shared path."""
 import pathlib
+import re
 import sys
 import unittest
 
@@ -92,6 +93,7 @@ class HhhTest(BothSpacesCases, FederationCase):
         self.assertEqual(done.returncode, 0, done.stdout)
         for space in SPACES:
             self.assertIn(f"ok    cluster: hdfs://{space} has 3 DataNodes", done.stdout)
+        self.assertEqual(len(re.findall(r"ok    DataNode \S+ is reached by the core: shm", done.stdout)), 6, done.stdout)
 
 
 class MemoryTest(BothSpacesCases, FederationCase):
