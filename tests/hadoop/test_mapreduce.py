@@ -105,6 +105,33 @@ class ShuffleTest(HdfsCase):
         self.assertEqual(ours["Bytes by shm"], framework["Reduce shuffle bytes"])
         self.assertLess(framework["Reduce shuffle bytes"], framework["Map output bytes"])
 
+    @LONG
+    def test_encrypted_map_outputs_are_served_by_the_stock_shuffle(self):
+        counters, _ = self.sort("encrypted", {"mapreduce.job.encrypted-intermediate-data": "true"})
+        self.assertNotIn(jobs.GROUP, counters)
+        self.assertIn("the stock shuffle runs: mapreduce.job.encrypted-intermediate-data is true", jobs.task_logs(self.cluster))
+
+    @LONG
+    def test_a_job_in_one_jvm_has_no_shuffle_and_its_rows_are_right(self):
+        more = {"mapreduce.job.ubertask.enable": "true", "mapreduce.job.reduces": "1", "mapreduce.map.memory.mb": "512",
+                "mapreduce.reduce.memory.mb": "512"}  # what its master has is enough for each task
+        counters, text = jobs.run(self.client, "terasort", True, ["/few", "/sorted-uber"], more)
+        self.assertIn("running in uber mode : true", text)
+        self.assertEqual(jobs.digest(self.client, "/sorted-uber"), self.few)
+        self.assertNotIn(jobs.GROUP, counters)
+
+    @LONG
+    def test_hadoops_own_check_of_sort_finds_random_records_sorted(self):
+        size = {"mapreduce.randomwriter.totalbytes": "6000000", "mapreduce.randomwriter.mapsperhost": "2"}
+        jobs.run(self.client, "randomwriter", True, ["/random"], size)
+        counters, _ = jobs.run(self.client, "sort", True, ["/random", "/random-sorted"], PATIENT)
+        self.assertEqual(counters[jobs.GROUP]["Segments by the core"], counters["Map-Reduce Framework"]["Shuffled Maps"])
+        done = self.client.run("org.apache.hadoop.mapred.SortValidator", *jobs.side(True, PATIENT), "-sortInput", "/random",
+                               "-sortOutput", "/random-sorted", timeout=600)
+        text = done.stderr + done.stdout
+        self.assertEqual(done.returncode, 0, text[-3000:])
+        self.assertIn("SUCCESS! Validated the MapReduce framework's 'sort' successfully.", text)
+
     # Reducers with the collector that a JVM chooses by itself, which takes more than that of the other tests. The kernel
     # counts their whole heap from the start, as that of a reducer whose heap is full.
     CONTAINER = {"mapreduce.job.reduces": "1", "mapreduce.reduce.memory.mb": "1024",
