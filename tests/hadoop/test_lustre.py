@@ -169,11 +169,11 @@ class LateErrorsTest(unittest.TestCase):
         subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", str(self.library), str(LATE / "late.c"),
                         "-ldl"], check=True, timeout=120)
 
-    def run_with_it(self, program, *arguments):
+    def run_with_it(self, program, *arguments, status=0):
         argv = java.argv(program, list(arguments), str(self.folder / "conf"), os.environ["VERBENA_HADOOP_JAR"], options=java.QUICK)
         done = subprocess.run(argv, env={**os.environ, "LD_PRELOAD": str(self.library), "LC_ALL": "C"},
                               capture_output=True, text=True, timeout=300, check=False)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stdout, done.stderr
 
     def test_an_error_that_comes_at_a_write_at_fsync_or_at_close_and_a_file_that_is_too_short_reach_the_writer(self):
@@ -189,6 +189,16 @@ class LateErrorsTest(unittest.TestCase):
         self.assertRegex(told["accent"], r"cannot be written in the character set of this JVM: start it with LC_ALL=C.UTF-8")
         # An fsync of a shared file system may take a minute: hsync alone waits for one, and the write fails before its own.
         self.assertEqual(logged.count("late.c: fsync"), 4, logged)
+
+    def test_a_rename_that_cannot_remove_the_old_name_names_both(self):
+        root = self.folder / "kept"
+        root.mkdir()
+        (root / "late-unlink").write_text("text")
+        conf.write(self.folder / "conf", conf.merged(conf.lustre(root), {"core-site": {"fs.defaultFS": "lustre:///"}}))
+        _, told = self.run_with_it("org.apache.hadoop.fs.FsShell", "-mv", "/late-unlink", "/moved", status=1)
+        self.assertRegex(told, f"{root}/late-unlink.*has the new name {root}/moved as well, .*Operation not permitted.*: remove "
+                               "one as the owner")
+        self.assertEqual((root / "moved").read_text(), "text")
 
     def test_the_doctor_says_that_there_are_no_hard_links_and_no_locks_and_that_none_are_needed(self):
         output, _ = self.run_with_it("org.verbena.hadoop.Doctor")

@@ -4,7 +4,7 @@
  * A file whose name contains "late-close" fails at close with EDQUOT, one with "late-fsync" at fsync, "late-write" at its second
  * write with ENOSPC. "late-short" loses half of its bytes at close and says nothing. Each fsync of
  * such a file is a line of standard error. Below a folder "bare" fcntl locks fail with ENOSYS, as on Lustre without the mount
- * option flock, and hard links with EPERM. */
+ * option flock, and hard links with EPERM. A name with "late-unlink" cannot be removed, as in a sticky folder of another user. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -74,6 +74,12 @@ int link(const char *from, const char *to)
 {
     int (*real)(const char *, const char *) = (int (*)(const char *, const char *))dlsym(RTLD_NEXT, "link");
     return strstr(to, "/bare/") != NULL ? fail(EPERM) : real(from, to);
+}
+
+int unlink(const char *name)
+{
+    int (*real)(const char *) = (int (*)(const char *))dlsym(RTLD_NEXT, "unlink");
+    return strstr(name, "late-unlink") != NULL ? fail(EPERM) : real(name);
 }
 
 static int lock_or_pass(const char *function, int fd, int command, void *argument)

@@ -47,15 +47,29 @@ final class Renaming {
         return Files.isDirectory(to.getParent()) && move(from, to);
     }
 
+    /** False: another client has done so. */
+    private static boolean removeOld(Path from, Path to) throws IOException {
+        try {
+            return Files.deleteIfExists(from);
+        } catch (FileSystemException e) {
+            PathIOException both = new PathIOException(from.toString(), "the file has the new name " + to
+                + " as well, and the old one cannot be removed (" + e.getReason() + "): remove one as the owner of its folder");
+            both.initCause(e);
+            throw both;
+        }
+    }
+
     /** False when the new name is taken. */
     private static boolean move(Path from, Path to) throws IOException {
         if (isFile(from)) {
             try {
                 Files.createLink(to, from);
-                Files.delete(from);
+                removeOld(from, to);
                 return true;
             } catch (FileAlreadyExistsException e) {
-                return isFile(to) && Files.isSameFile(from, to) && Files.deleteIfExists(from);
+                return isFile(to) && Files.isSameFile(from, to) && removeOld(from, to);
+            } catch (PathIOException e) {
+                throw e;
             } catch (UnsupportedOperationException | FileSystemException e) {
                 if (!isThere(from)) {
                     return isThere(to); // another client has removed the old name of what now has the new one
