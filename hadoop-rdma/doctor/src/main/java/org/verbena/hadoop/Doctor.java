@@ -13,6 +13,8 @@ import org.verbena.core.plugin.HostReport;
 import org.verbena.hadoop.hdfs.ClusterCheck;
 import org.verbena.hadoop.hdfs.HdfsCheck;
 import org.verbena.hadoop.lustre.LustreCheck;
+import org.verbena.hadoop.lustre.LustreFileSystem;
+import org.verbena.hadoop.lustre.LustreFs;
 import org.verbena.hadoop.rpc.Protocols;
 import org.verbena.hadoop.rpc.RpcCheck;
 import org.verbena.hadoop.shuffle.ShuffleCheck;
@@ -27,7 +29,10 @@ public final class Doctor {
         "mapred-site.xml  mapreduce.job.reduce.shuffle.consumer.plugin.class = org.verbena.hadoop.shuffle.VerbenaShuffle",
         "core-site.xml  rpc.engine.PROTOCOL = org.verbena.hadoop.rpc.VerbenaRpcEngine for each protocol; 'hadoop jar JAR "
             + Protocols.class.getName() + "' prints them",
-        "core-site.xml  verbena.rpc.key.file = a file such as that of HDFS");
+        "core-site.xml  verbena.rpc.key.file = a file such as that of HDFS",
+        "core-site.xml  fs.lustre.impl = " + LustreFileSystem.class.getName(),
+        "core-site.xml  fs.AbstractFileSystem.lustre.impl = " + LustreFs.class.getName(),
+        "core-site.xml  verbena.lustre.root = a folder that all hosts share");
 
     private Doctor() {
     }

@@ -16,6 +16,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
 import org.verbena.core.plugin.PluginSetting;
+import org.verbena.hadoop.lustre.buffer.BufferCheck;
 
 /** Tries on the root itself what the file system builds on, in a folder that it deletes again. */
 public final class LustreCheck {
@@ -23,6 +24,8 @@ public final class LustreCheck {
     private static final String TEMPORARY = ".verbena-doctor-";
     private static final Set<String> OF_ONE_HOST =
         Set.of("ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "tmpfs", "ramfs", "overlay", "f2fs");
+    private static final String UNSAFE = "two clients that rename files to one name may both succeed, and the burst buffer "
+        + "is off; use a file system with hard links";
     private static final String LOCAL_FOLDERS = "yarn.nodemanager.local-dirs";
 
     private final Configuration conf;
@@ -53,6 +56,7 @@ public final class LustreCheck {
             check.tries(root);
             check.tool(settings);
             check.localFolders(root);
+            BufferCheck.run(settings.buffer(), root, report);
         } catch (IOException | IllegalArgumentException e) {
             report.add(Level.BAD, e.getMessage());
         }
@@ -87,7 +91,8 @@ public final class LustreCheck {
             inodes(file);
             locks(file);
         } catch (IOException | UnsupportedOperationException e) {
-            report.add(Level.WARN, SCHEME + " root " + root + " cannot be tried by this user: " + e);
+            report.add(Level.WARN, SCHEME + " root " + root + " cannot be tried by this user: " + e
+                + "; run the doctor as a user who may write there, or give the root mode 1777");
         } finally {
             remove(folder);
         }
@@ -109,10 +114,9 @@ public final class LustreCheck {
             Path other = Files.createLink(file.resolveSibling("link"), file);
             boolean same = Files.isSameFile(file, other) && (Integer) Files.getAttribute(file, "unix:nlink") == 2;
             report.add(same ? Level.OK : Level.WARN, same ? SCHEME + " links: hard and symbolic ones work"
-                : SCHEME + " links: a hard link is another file: two clients that rename files to one name may both succeed");
+                : SCHEME + " links: a hard link is another file: " + UNSAFE);
         } catch (IOException | UnsupportedOperationException e) {
-            report.add(Level.WARN, SCHEME + " links: no hard links (" + e.getMessage()
-                + "): two clients that rename files to one name may both succeed");
+            report.add(Level.WARN, SCHEME + " links: no hard links (" + e.getMessage() + "): " + UNSAFE);
         }
     }
 

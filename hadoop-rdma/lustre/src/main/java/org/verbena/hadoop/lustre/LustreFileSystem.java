@@ -555,7 +555,8 @@ public final class LustreFileSystem extends FileSystem {
         boolean mayChange = Options.HandleOpt.getOpt(Options.HandleOpt.Data.class, options)
             .orElse(Options.HandleOpt.changed(false)).allowChange();
         if (mayMove) {
-            throw new UnsupportedOperationException("a file that has moved cannot be found");
+            throw new UnsupportedOperationException("a file that has moved cannot be found, as POSIX opens nothing by its inode: "
+                + "ask for a handle without moved, such as HandleOpt.exact() or HandleOpt.path()");
         }
         return new LustreHandle(absolute(status.getPath()).toUri().getPath(), mayChange ? "" : known.getEtag());
     }

@@ -88,7 +88,8 @@ final class SharedFolders {
                 LOG.debug("another process has made the mark");
             } catch (UnsupportedOperationException | IOException e) {
                 if (i == TRIES) {
-                    throw new IOException(folder + " has no hard links: " + e, e);
+                    throw new IOException(folder + " has no hard links (" + e + "): use a file system with hard links, or set "
+                        + "verbena.shuffle.source to core", e);
                 }
             } finally {
                 Files.deleteIfExists(fresh);

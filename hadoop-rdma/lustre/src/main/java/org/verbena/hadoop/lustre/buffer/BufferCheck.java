@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.hadoop.lustre.buffer;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.UUID;
+import java.util.stream.Stream;
+import org.verbena.core.plugin.Finding.Level;
+import org.verbena.core.plugin.HostReport;
+import org.verbena.memcached.MemcachedClient;
+
+/** The doctor's lines about the burst buffer: tries an item on each server, and counts files that wait. */
+public final class BufferCheck {
+    private static final String NAME = "burst buffer: ";
+
+    private BufferCheck() {
+    }
+
+    /** Looks at servers, at the local folder and at the root. */
+    public static void run(BufferConf conf, Path root, HostReport report) {
+        if (conf.isOn()) {
+            String[] parts = conf.servers().split(";", 2);
+            for (String server : parts[0].split(",")) {
+                tryServer(server, parts.length > 1 ? server + ";" + parts[1] : server, report);
+            }
+            if (conf.fault() != Fault.ASYNC) {
+                local(conf.local(), report);
+            }
+        }
+        waiting(conf, root, report);
+    }
+
+    private static void tryServer(String server, String text, HostReport report) {
+        String key = "vb/doctor/" + UUID.randomUUID();
+        try (MemcachedClient client = MemcachedClient.open(text)) {
+            client.setPinned(key, new byte[1]);
+            client.delete(key);
+            report.add(Level.OK, NAME + client.explain().get(0));
+        } catch (IOException e) {
+            report.add(Level.BAD, NAME + e.getMessage() + (e.getMessage().startsWith(server) ? "" : " (" + server + ")")
+                + "; chunks of this server go to the shared directory until it is right");
+        }
+    }
+
+    private static void local(Path folder, HostReport report) {
+        Path known = folder;
+        while (!Files.exists(known)) {
+            known = known.getParent();
+        }
+        boolean right = Files.isDirectory(known) && Files.isWritable(known);
+        report.add(right ? Level.OK : Level.BAD, NAME + "copies of this host lie in " + folder + (right ? ""
+            : ", where this user cannot write: make it with mode 1777, or set verbena.lustre.buffer.local to another folder"));
+    }
+
+    private static void waiting(BufferConf conf, Path root, HostReport report) {
+        Path folder = root.resolve(Records.FOLDER);
+        if (!Files.isDirectory(folder)) {
+            return;
+        }
+        try (Stream<Path> files = Files.list(folder)) {
+            long count = files.filter(file -> file.toString().endsWith(".data")).count();
+            boolean lonely = count > 0 && !conf.isOn();
+            report.add(lonely ? Level.BAD : Level.OK, NAME + count + " files wait for a flusher (LustreFlusher)" + (lonely
+                ? ", and this host knows no servers: set verbena.lustre.buffer.servers as the writers have it" : ""));
+        } catch (IOException e) {
+            report.add(Level.WARN, NAME + folder + " cannot be listed (" + e + "): run the doctor as the user of the flusher");
+        }
+    }
+}
