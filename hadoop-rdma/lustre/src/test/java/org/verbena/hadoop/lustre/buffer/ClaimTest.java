@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.hadoop.lustre.buffer;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Who flushes a file. */
+class ClaimTest {
+    private static final long LEASE_MS = 600_000;
+
+    @TempDir
+    Path folder;
+    private Path file;
+
+    @BeforeEach
+    void name() {
+        file = folder.resolve("1.claim");
+    }
+
+    private List<Path> all() throws IOException {
+        try (Stream<Path> files = Files.list(folder)) {
+            return files.toList();
+        }
+    }
+
+    @Test
+    void one_process_has_it_until_it_is_given_back() throws Exception {
+        Claim claim = Claim.take(file, LEASE_MS);
+        assertTrue(claim.keep());
+        assertNull(Claim.take(file, LEASE_MS));
+        assertEquals(List.of(file), all());
+        claim.release();
+        assertEquals(List.of(), all());
+        assertNotNull(Claim.take(file, LEASE_MS));
+    }
+
+    private void of(String host, long process, long start) throws IOException {
+        Files.writeString(file, "id " + host + " " + process + " " + start);
+    }
+
+    @Test
+    void it_is_taken_from_a_process_of_this_host_that_has_ended() throws Exception {
+        Process ended = new ProcessBuilder("true").start();
+        ended.waitFor();
+        String host = Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
+        of(host, ended.pid(), 1);
+        assertNotNull(Claim.take(file, LEASE_MS));
+        of(host, ProcessHandle.current().pid(), 1); // another process had this id
+        assertNotNull(Claim.take(file, LEASE_MS));
+        assertEquals(List.of(file), all());
+    }
+
+    @Test
+    void it_is_taken_from_a_process_of_another_host_after_the_lease() throws Exception {
+        of("elsewhere", 1, 1);
+        assertNull(Claim.take(file, LEASE_MS));
+        Files.setLastModifiedTime(file, FileTime.fromMillis(System.currentTimeMillis() - 2 * LEASE_MS));
+        Claim claim = Claim.take(file, LEASE_MS);
+        assertNotNull(claim);
+        of("elsewhere", 1, 1); // whose process comes back and takes it
+        assertFalse(claim.keep());
+        claim.release();
+        assertEquals(List.of(file), all());
+    }
+}
