@@ -4,7 +4,7 @@ import dataclasses
 import os
 
 from driver import schema
-from sides import core, fetch, hadoop, hbase, hosts, memcached, memcached_disk, mpi, mpi_rma, shmem, slowdisk, spark, verbs
+from sides import burst, core, fetch, hadoop, hbase, hosts, memcached, memcached_disk, mpi, mpi_rma, shmem, slowdisk, spark, verbs
 
 PAIRS, QUICK_PAIRS = 9, 3
 STAY_UP = ("spark", "tpch", "echo")  # kinds whose two sides are started once and run blocks in turns
@@ -17,7 +17,7 @@ HBASE_STOCK = "the same Apache HBase without our jar"
 class Row:
     """One row. kind chooses the runner; hold is the ratio we promise for 'metric' (a warning, never a failure)."""
     name: str
-    kind: str  # echo, core, verbs, fetch, memcached, ranks, hdfs, mr, merge, hbase, netty, rpc, spark, tpch
+    kind: str  # echo, core, verbs, fetch, memcached, ranks, hdfs, mr, merge, burst, hbase, netty, rpc, spark, tpch
     title: str
     stock: str
     params: dict
@@ -230,6 +230,8 @@ ROWS = (
         {"cells": "all"}, {"cells": "quick"}, metric="mr.avg.*.wall"),
     Row("mr.merge", "merge", "one reducer's merge of 2,000 segments in a JVM", "Hadoop's own merge manager in another JVM",
         {"segments": 2000, "records": 500}, {"records": 100}, hold=0.6, metric="mr.merge.*.cpu"),
+    Row("lustre.buffer", "burst", "TeraGen of 1 GB by lustre: into a directory of 100 MB/s, with the burst buffer",
+        "the same without the buffer", {"rows": 10_000_000}, {"rows": 1_000_000}, hold=0.4, metric="lustre.buffer.*.wall"),
     Row("hbase", "hbase", "calls of HBase: a missing row, get, put and scan of 1 KiB; 1 and 8 threads",
         HBASE_STOCK, {"cells": "all"}, {"cells": "quick"}, metric="hbase.get.t1.1024.latency"),
     *_hbase_parts(),
@@ -324,6 +326,8 @@ _RANKS = {"mpi.messages": mpi, "mpi.rma": mpi_rma, "shmem": shmem}
 def _missing_before(row):
     if row.kind not in ("core", "spark", "tpch", "ranks") or row.control:
         return "--against: this row cannot compare two checkouts; core, mpi, shmem and spark rows can"
+    if row.kind == "burst":
+        return burst.missing(root)
     if row.kind == "ranks":
         return _RANKS[row.name].before(row.against).missing()
     built = core.built_program(row.against) if row.kind == "core" else spark.built_plugin(row.against)

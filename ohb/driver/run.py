@@ -9,7 +9,7 @@ import time
 from driver import blocks, noise, plan, rivals, schema, tpch, verdicts
 from driver.procs import Failed, Killed
 from driver.session import QUICK_WARM_LIMIT, WARM_LIMIT, Sides
-from sides import core, fetch, hbase, hdfs, memcached, memcached_disk, merge, mr, netty, rpc, spark, verbs
+from sides import burst, core, fetch, hbase, hdfs, memcached, memcached_disk, merge, mr, netty, rpc, spark, verbs
 
 UNITS = {"wall_ms": "ms", "cpu_ms": "ms", "executor_cpu_ms": "ms", "task_cpu_ms": "ms",
          "disk_written_bytes": "B", "disk_read_bytes": "B", "disk_bytes": "B"}
@@ -68,8 +68,8 @@ class Runner:
         spark.note(f"{row.name}: {row.title}")
         try:
             runners = {"core": self._core, "verbs": self._verbs, "fetch": self._fetch, "memcached": self._memcached,
-                       "ranks": self._ranks, "hdfs": self._hdfs, "mr": self._mr, "hbase": self._hbase, "netty": self._netty,
-                       "merge": self._merge, "rpc": self._rpc, "tpch": self._tpch}
+                       "ranks": self._ranks, "hdfs": self._hdfs, "mr": self._mr, "burst": self._burst, "hbase": self._hbase,
+                       "netty": self._netty, "merge": self._merge, "rpc": self._rpc, "tpch": self._tpch}
             entry["verified"] = runners.get(row.kind, self._pairs)(row, params, entry, part)
         except Failed as failure:
             entry["status"] = "failed"
@@ -219,6 +219,11 @@ class Runner:
         with merge.both(self.root, os.path.join(self.work, "merge"), params) as sides:
             self._perf(row, entry, part, lambda index: merge.pairs(sides, params, index))
         return True  # merge.pairs compares what was read
+
+    def _burst(self, row, params, entry, part):
+        with burst.directory(self.root, os.path.join(self.work, "burst"), params["rows"]) as place:
+            self._perf(row, entry, part, lambda index: burst.pairs(place, params["rows"], index), HADOOP_SECONDS)
+        return True  # burst.pairs compares the files
 
     def _ranks(self, row, _params, entry, part):
         rivals.measure(self, row, entry, part)

@@ -9,12 +9,12 @@ import unittest.mock
 
 from driver import plan
 from driver.run import Runner
-from sides import fetch, hbase, hdfs, memcached, merge, mr, netty, rpc, verbs
+from sides import burst, fetch, hbase, hdfs, memcached, merge, mr, netty, rpc, verbs
 
 CELL = {"row": "x", "transport": "t", "size": 8, "metric": "latency", "unit": "us", "raw": 2.0, "ours": 1.0}
 SIDES = {"verbs": (verbs, "guest"), "verbs.fetch": (fetch, "guest"), "memcached": (memcached, "servers"),
-         "hdfs": (hdfs, "clusters"), "mr": (mr, "sides"), "hbase": (hbase, "clusters"), "netty": (netty, "both"),
-         "rpc": (rpc, "both"), "mr.merge": (merge, "both")}
+         "hdfs": (hdfs, "clusters"), "mr": (mr, "sides"), "lustre.buffer": (burst, "directory"),
+         "hbase": (hbase, "clusters"), "netty": (netty, "both"), "rpc": (rpc, "both"), "mr.merge": (merge, "both")}
 
 
 class Verified(unittest.TestCase):
