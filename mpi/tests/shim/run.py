@@ -134,6 +134,32 @@ def fortran(family, build):
     return [line for status, out, err in results for line in expect(status == 0, status, out, err)]
 
 
+TOOL = ROOT / "mpi/tests/tool"
+
+
+def counted_by_tool(family, build, command, folder):
+    """What a profiling library in LD_PRELOAD, compiled with the family's mpi.h, says of a program of C or Fortran."""
+    header = values.find(family.packages(), "mpi.h", "include").parent
+    names = ["-DFORTRAN_NAMES"] if family.name == "ompi" else []
+    for step in (["cc", "-shared", "-fPIC", *names, f"-I{header}", TOOL / "tool.c", "-o", f"{folder}/tool.so"],
+                 [*command, "-o", f"{folder}/program"]):
+        made = subprocess.run(step, capture_output=True, text=True, timeout=LIMIT, check=False)
+        if made.returncode != 0:
+            return made.stderr.splitlines()[:12]
+    status, out, err = launch(build, "-n", 2, "-env", "LD_PRELOAD", f"{folder}/tool.so", f"{folder}/program")
+    said = [f"tool: rank {rank} has sent 3" for rank in (0, 1)]
+    return expect(status == 0 and sorted(out.splitlines()) == said, status, out, err)
+
+
+def tool(family, build):
+    """A tool sees each call once, of C and of Fortran."""
+    header, library = values.find(family.packages(), "mpi.h", "include"), values.find_library(family.packages(), family.name)
+    with tempfile.TemporaryDirectory() as folder:
+        problems = counted_by_tool(family, build, ["cc", f"-I{header.parent}", TOOL / "sends.c", library,
+                                                   "-Wl,--allow-shlib-undefined"], folder)
+        return problems + counted_by_tool(family, build, fortran_command(family, TOOL / "sends.f"), folder)
+
+
 def compile_text(text, *words):
     subprocess.run(["cc", "-x", "c", "-", "-x", "none", *words], input=text, text=True, check=True, timeout=LIMIT)
 
@@ -246,7 +272,7 @@ def cases(family):
     yield Case(f"{family.name} fortran names", lambda build: fortran_names(family, build))
     yield Case(f"{family.name} fortran", lambda build: fortran(family, build))
     yield Case(f"{family.name} costs", lambda build: costs_more(family, build), long=True)
-    for test in (doctor, starts_as_doctor_says, fortran_rpath):
+    for test in (tool, doctor, starts_as_doctor_says, fortran_rpath):
         yield Case(f"{family.name} {test.__name__}", lambda build, test=test: test(family, build))
     yield Case(f"{family.name} scalapack", lambda build: scalapack.test(family.name, build), long=True)
     yield from programs(family)

@@ -2,7 +2,8 @@
 """Debian's testers of ScaLAPACK, Fortran programs over each family's C library: each computes and checks its own residuals.
 
 VERBENA_SCALAPACK names the folder with the packages (./verbena make scalapack). Testers that estimate condition numbers (xsllt,
-xslu) are left out: PSLACON of ScaLAPACK 2.2.1 decides by variables that it has not set, so its ranks may part.
+xslu) are left out: PSLACON of ScaLAPACK 2.2.1 decides by variables that it has not set, so its ranks may part. With
+MPICH's own library xsllt stops at the same test: its ranks wait for each other for ever, where ours end the job with an error.
 """
 import os
 import pathlib
