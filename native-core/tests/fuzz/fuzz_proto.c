@@ -288,6 +288,8 @@ static void open_arena(uint8_t mode)
     options.not_ready = (mode & 4) != 0;
     options.import_fails = (mode & 16) != 0; /* memory can be mapped */
     options.devices = (mode & 32) != 0;
+    options.direct = (mode & 64) !=
+                     0; /* one host, but neither may read the memory of the other: the first bytes come along */
     memset(&arena, 0, sizeof(arena));
     arena.rig = rig_open(&options);
     arena.devices = options.devices;
