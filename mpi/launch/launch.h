@@ -98,7 +98,8 @@ typedef struct launch_job {
     launch_part_t *parts;
     int part_count;
     int size;
-    int labels; /* -l: each line begins with its rank */
+    int labels;  /* -l: each line begins with its rank */
+    int explain; /* -explain */
     launch_way_t way;
     const char *ssh; /* the program that reaches other hosts */
     int per_host;    /* -ppn; 0: not said */

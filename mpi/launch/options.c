@@ -239,13 +239,30 @@ static int take_foreign_option(launch_job_t *job, words_t *words, const char *wo
     return 0;
 }
 
-static void explain(void)
+#define COLLECTIVES "VBN_MPI_COLLECTIVES"
+
+/* What the variable says, and the word that lets rank 0 print the table. */
+static const char *with_explain(const char *forced)
 {
-    char value[1024];
-    const char *forced = getenv("VBN_MPI_COLLECTIVES");
-    (void)snprintf(value, sizeof(value), "%s%sexplain", forced != NULL ? forced : "",
-                   forced != NULL && *forced != 0 ? "," : "");
-    (void)setenv("VBN_MPI_COLLECTIVES", value, 1);
+    const int any = forced != NULL && *forced != 0;
+    const size_t bytes = (any ? strlen(forced) : 0) + sizeof(",explain");
+    char *value = malloc(bytes);
+    if (value == NULL)
+        refuse("no memory left");
+    (void)snprintf(value, bytes, "%s%sexplain", any ? forced : "", any ? "," : "");
+    return value;
+}
+
+/* -explain, behind all options: a part may have a value of its own. */
+static void explain(launch_job_t *job)
+{
+    (void)setenv(COLLECTIVES, with_explain(getenv(COLLECTIVES)), 1);
+    for (int part = 0; part < job->part_count; part++)
+        for (int i = 0; i < job->parts[part].environment_count; i++) {
+            const char **pair = &job->parts[part].environment[2 * i];
+            if (strcmp(pair[0], COLLECTIVES) == 0)
+                pair[1] = with_explain(pair[1]);
+        }
 }
 
 /* Takes one option; 0: the word is none. */
@@ -278,7 +295,7 @@ static int take_option(launch_job_t *job, launch_part_t *part, words_t *words)
     } else if (is_one_of(word, labels)) {
         job->labels = 1;
     } else if (strcmp(word, "-explain") == 0 || strcmp(word, "--explain") == 0) {
-        explain();
+        job->explain = 1;
     } else if (is_one_of(word, patience)) {
         job->kill_after = seconds_of(word, value_of(words, word));
     } else if (is_one_of(word, help)) {
@@ -321,6 +338,8 @@ void launch_parse(launch_job_t *job, int argc, char **argv)
         refuse("no memory left");
     while (parse_part(job, &words))
         ;
+    if (job->explain)
+        explain(job);
     if (job->size > MOST_RANKS)
         refuse("%d ranks: at most %d", job->size, MOST_RANKS);
     if (job->fakes > 0 && job->host_count > 0)

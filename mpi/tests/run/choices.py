@@ -22,11 +22,15 @@ def forced(build):
 
 
 def explains(build):
-    """The rows of the job's ranks, with those that are forced."""
-    status, _, err = launch(build, "-explain", "-n", 3, build / "tests/world",
-                            environment={"VBN_MPI_COLLECTIVES": "gather.steps=root"})
-    return expect(status == 0 and "algorithms of 3 ranks, 3 of them on this node" in err and
-                  "bcast: slots up to 65536 bytes, else tree" in err and "gather.steps: root\n" in err, err)
+    """The rows of the job's ranks, with those that are forced: by the environment, or by an option on either side of -explain."""
+    name, value = "VBN_MPI_COLLECTIVES", "gather.steps=root"
+    wrong = []
+    for words, environment in ((("-explain",), {name: value}), (("-explain", "-env", name, value), {}),
+                               (("-genv", name, value, "-explain"), {}), (("-explain", "-x", f"{name}={value}"), {})):
+        status, _, err = launch(build, *words, "-n", 3, build / "tests/world", environment=environment)
+        wrong += expect(status == 0 and "algorithms of 3 ranks, 3 of them on this node" in err and
+                        "bcast: slots up to 65536 bytes, else tree" in err and "gather.steps: root\n" in err, words, err)
+    return wrong
 
 
 def refuses(build):
