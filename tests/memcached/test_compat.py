@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -175,6 +176,63 @@ class SessionTest(Servers):
             ports = [str(server.getsockname()[1]) for server in (silent, dead)]
             for words in (["silent", ports[0]], ["refused", ports[1]], ["eject", ports[1], self.lists[1][0]], ["name"]):
                 self.check_same([compiled("failures"), *words], [])
+
+
+class Relay:
+    """Between a client and a server: a port of loopback, and the number of segments with data that came from the client."""
+
+    def __init__(self, port):
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port, self._server, self._clients, self._servers = self._listener.getsockname()[1], port, [], []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client = self._listener.accept()[0]
+                self._clients.append(client)
+                server = socket.create_connection(("127.0.0.1", int(self._server)))
+                self._servers.append(server)
+                for ends in ((client, server), (server, client)):
+                    threading.Thread(target=self._copy, args=ends, daemon=True).start()
+
+    @staticmethod
+    def _copy(source, target):
+        with contextlib.suppress(OSError):
+            while data := source.recv(1 << 16):
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+
+    def segments(self):
+        """tcpi_data_segs_in of all clients."""
+        return sum(struct.unpack_from("I", client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 192), 152)[0]
+                   for client in self._clients)
+
+    def close(self):
+        for each in (self._listener, *self._clients, *self._servers):
+            each.close()
+
+
+@unittest.skipUnless(HEADERS, "Debian's libmemcached-dev is not here")
+class WritesTest(Servers):
+    GETS = 20
+
+    def test_a_get_is_one_write_and_sends_what_is_buffered_first(self):
+        """The second one of two writes would wait for the server's delayed acknowledgement of the first, up to 40 ms."""
+        for protocol in ("text", "binary"):
+            relay = Relay(self.lists[1][0])
+            self.addCleanup(relay.close)
+            command = [compiled("writes"), str(relay.port), str(self.GETS), protocol]
+            with self.subTest(protocol), subprocess.Popen(command, env=environment(command, ours=True), stdin=subprocess.PIPE,
+                                                          stdout=subprocess.PIPE, text=True, bufsize=1,
+                                                          preexec_fn=shared.end_with_the_test) as client:
+                self.assertEqual([client.stdout.readline() for _ in range(2)], ["first not found\n", "begin\n"])
+                before = relay.segments()
+                client.stdin.write("go\n")
+                self.assertEqual(client.stdout.readline(), "end\n")
+                self.assertLess(relay.segments() - before, 2 * self.GETS)
+                rest, _ = client.communicate("go\n", timeout=LIMIT)
+                self.assertEqual(rest, "a is new\ntouch: SUCCESS\n")
 
 
 class ToolsTest(Servers):
