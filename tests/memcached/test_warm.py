@@ -135,7 +135,7 @@ class WarmTest(unittest.TestCase):
         before = check(server, range(3000))
         self.end(server)
         server = self.server("-m", "16")
-        self.assertEqual(check(server, range(3000)), before)
+        self.assertGreater(check(server, range(3000)), before * 8 // 10) # they lie otherwise now, and some may find no place
         for first in range(3000, 6000, 300):
             fill(server, range(first, first + 300))
         self.assertGreater(check(server, range(6000)), 0)
