@@ -292,4 +292,23 @@ class CoreChannelTest {
         assertFalse(peer.hasSecureChannel());
         assertEquals("/127.0.0.1:1", peer.getRemoteAddressString());
     }
+
+    @Test
+    void one_selector_waits_for_streams_of_two_engines() throws Exception {
+        CoreSocketChannel theirs = peer.writersChannel();
+        try (Selector selector = ours.provider().openSelector()) {
+            ours.register(selector, SelectionKey.OP_READ);
+            theirs.register(selector, SelectionKey.OP_READ);
+            for (int i = 0; i < 200; i++) {
+                CoreSocketChannel from = i % 2 == 0 ? ours : theirs;
+                CoreSocketChannel to = i % 2 == 0 ? theirs : ours;
+                CompletableFuture<Void> written = inBackground(() -> from.write(ByteBuffer.wrap(new byte[] {1})));
+                while (to.read(ByteBuffer.allocate(1)) == 0) {
+                    assertTrue(selector.select(TimeUnit.MINUTES.toMillis(2)) > 0, "woken by either");
+                    selector.selectedKeys().clear();
+                }
+                written.get(2, TimeUnit.MINUTES);
+            }
+        }
+    }
 }

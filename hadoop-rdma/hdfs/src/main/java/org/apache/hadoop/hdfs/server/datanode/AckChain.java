@@ -102,8 +102,8 @@ final class AckChain {
             ack.readFields(next.in());
         } catch (IOException e) {
             if (e instanceof EOFException && !sentInTime()) {
-                LOG.warn("{} has closed its connection for {}, maybe because this DataNode, or one before it, was slow", next.node(),
-                    receiver.block(), e);
+                LOG.warn("{} has closed its connection for {}, maybe because this DataNode, or one before it, was slow",
+                    next.node(), receiver.block(), e);
                 throw e;
             }
             broke(e);
@@ -115,8 +115,8 @@ final class AckChain {
             LOG.info("{} says for {}: {}", next.node(), receiver.block(), ack);
             send(with(ack, PipelineAck.UNKOWN_SEQNO, header(Status.SUCCESS), 0), 0);
         } else if (one == null || one.seqno() != ack.getSeqno()) {
-            broke(new IOException(next.node() + " acknowledges packet " + ack.getSeqno() + " of " + receiver.block() + " instead of "
-                + (one == null ? "none" : one.seqno())));
+            broke(new IOException(next.node() + " acknowledges packet " + ack.getSeqno() + " of " + receiver.block()
+                + " instead of " + (one == null ? "none" : one.seqno())));
         } else {
             count(now - one.nanos(), ack);
             settle(one, ack, now - one.nanos());
@@ -148,8 +148,8 @@ final class AckChain {
         }
         DataNodeFaultInjector.get().markSlow(next.node(), replies);
         if (replies.length > 1 && PipelineAck.getStatusFromHeader(replies[1]) == Status.ERROR_CHECKSUM) {
-            throw new IOException("Shutting down writer and responder since the down streams reported the data sent by this thread is "
-                + "corrupt: " + receiver.block() + " to " + next.node());
+            throw new IOException("Shutting down writer and responder since the down streams reported the data sent by this "
+                + "thread is corrupt: " + receiver.block() + " to " + next.node());
         }
         return new PipelineAck(seqno, replies, nanos);
     }
@@ -170,7 +170,8 @@ final class AckChain {
     }
 
     private int header(Status status) {
-        return PipelineAck.combineHeader(dataNode.getECN(), status, dataNode.getSLOWByBlockPoolId(receiver.block().getBlockPoolId()));
+        String pool = receiver.block().getBlockPoolId();
+        return PipelineAck.combineHeader(dataNode.getECN(), status, dataNode.getSLOWByBlockPoolId(pool));
     }
 
     private void send(PipelineAck ack, long end) throws IOException {

@@ -18,7 +18,7 @@ final class OwnReceiver {
     static String obstacle(DataNode dataNode) {
         DNConf conf = dataNode.getDnConf();
         if (conf.getEncryptDataTransfer() || conf.getSaslPropsResolver() != null) {
-            return "Hadoop encrypts or authenticates what goes through data connections";
+            return "Hadoop's own encryption or authentication of data transfer is on";
         }
         Configuration all = dataNode.getConf();
         if (all.getInt(DFSConfigKeys.DFS_DATANODE_FILEIO_PROFILING_SAMPLING_PERCENTAGE_KEY, 0) > 0) {

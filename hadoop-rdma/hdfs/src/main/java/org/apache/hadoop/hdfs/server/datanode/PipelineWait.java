@@ -67,7 +67,8 @@ final class PipelineWait implements Closeable {
                 return;
             }
             if (Time.monotonicNow() >= end) {
-                throw new SocketTimeoutException(inputMillis + " millis timeout while waiting for a packet from " + packets.channel());
+                throw new SocketTimeoutException(inputMillis + " millis timeout while waiting for a packet from "
+                    + packets.channel());
             }
         }
     }
@@ -113,7 +114,8 @@ final class PipelineWait implements Closeable {
     }
 
     private SocketTimeoutException standsStill() {
-        return new SocketTimeoutException(next.node() + " acknowledges no packet, and takes none, for " + next.readTimeout() + " ms");
+        return new SocketTimeoutException(next.node() + " acknowledges no packet, and takes none, for " + next.readTimeout()
+            + " ms");
     }
 
     /** Sends on what acknowledgements there are, without waiting. */

@@ -231,16 +231,16 @@ final class StreamReceiver extends BlockReceiver {
         if (wrong < 0) {
             return;
         }
-        LOG.warn("Checksum error in block {} from {}, specific offsets are: offsetInBlock = {} offsetInPacket = {}", block(), inAddr,
-            packet.offset(), wrong);
+        LOG.warn("Checksum error in block {} from {}, specific offsets are: offsetInBlock = {} offsetInPacket = {}", block(),
+            inAddr, packet.offset(), wrong);
         if (request.source() != null && request.isDatanode()) {
             reportSource();
         }
         if (acks != null) {
             acks.refuse(packet);
         }
-        throw new IOException("Terminating due to a checksum error. Unexpected checksum mismatch while writing " + block() + " from "
-            + inAddr);
+        throw new IOException("Terminating due to a checksum error. Unexpected checksum mismatch while writing " + block()
+            + " from " + inAddr);
     }
 
     private void reportSource() {

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 class PacketTest {
     private static final int DATA = 1000;
     private static final int SUMS = 8;
-    private static final int MUTATIONS = 200_000;
+    private static final int MUTATIONS = 20_000;
 
     /** The bytes of a packet with checksums and data of 1, 2, 3 and so on. */
     private static ByteBuffer encoded(long offset, boolean last, int claimed, int data) {
