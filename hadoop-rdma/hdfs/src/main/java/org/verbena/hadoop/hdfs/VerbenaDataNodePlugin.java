@@ -96,7 +96,7 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
         Greeter<InetAddress> greeter = new Greeter<>(Hello.MESSAGES, Hello.SERVICE,
             () -> engines.get(Math.floorMod(next.getAndIncrement(), engines.size())));
         server = new CorePeerServer(node.ports(), shown, greeter);
-        XceiverBridge.serve(dataNode, server);
+        XceiverBridge.serve(dataNode, server, usesOwnReceiver());
         int port = data.getPort() + conf.portOffset();
         greeting = new GreetingServer(new InetSocketAddress(data.getAddress(), port), greeter);
         String hops = XceiverBridge.replaceSocketFactory(dataNode, factory(dataNode)) ? "" : "; to other DataNodes by TCP, "
@@ -105,6 +105,20 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
         LOG.info("Verbena 0.1.0 serves blocks of {} by {}, greeting at port {}, {}{}", shown, node.carriers(), port,
             conf.openToAll() ? "open to all (verbena.hdfs.auth=none)" : "with the key of " + conf.keyFile(), hops);
         LOG.info("Verbena: {}", StreamBudget.words());
+    }
+
+    /** Who takes the blocks that clients write by the core. */
+    private boolean usesOwnReceiver() {
+        if (!HdfsConf.table(dataNode.getConf()).choice(PluginSetting.HDFS_RECEIVER).equals("auto")) {
+            return false;
+        }
+        String obstacle = XceiverBridge.receiverObstacle(dataNode);
+        if (obstacle == null) {
+            LOG.info("Verbena's receiver takes blocks that come by the core");
+        } else {
+            LOG.warn("Hadoop's receiver takes all blocks, in spite of {}=auto: {}", PluginSetting.HDFS_RECEIVER, obstacle);
+        }
+        return obstacle == null;
     }
 
     /** Of a DataNode that listens on all addresses, which is Hadoop's default: the one by which the NameNode knows it. */
@@ -134,6 +148,8 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
         for (Map.Entry<String, Long> number : node.tally().numbers().entrySet()) {
             add(record, number.getKey(), number.getValue());
         }
+        add(record, "receiver.blocks", XceiverBridge.blocksTaken());
+        add(record, "receiver.stock.blocks", XceiverBridge.blocksLeft());
         add(record, "stream.memory.bytes", StreamBudget.shared().bound());
         add(record, "stream.memory.used_bytes", StreamBudget.shared().used());
         if (dataNode.getFSDataset() instanceof TieredDataset tiers) {

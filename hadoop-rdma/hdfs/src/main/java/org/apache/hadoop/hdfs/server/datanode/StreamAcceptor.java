@@ -10,6 +10,7 @@ import org.apache.hadoop.io.IOUtils;
 import org.apache.hadoop.util.Daemon;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.verbena.hadoop.net.CorePeer;
 
 /**
  * Gives each connection of one more source to the DataNode's own server of data transfers, which knows it from then on as it
@@ -21,10 +22,13 @@ final class StreamAcceptor implements Runnable {
 
     private final DataNode dataNode;
     private final PeerServer source;
+    private final boolean ownReceiver;
 
-    StreamAcceptor(DataNode dataNode, PeerServer source) {
+    /** ownReceiver: whether blocks that are written by streams of the core are for {@link StreamReceiver}. */
+    StreamAcceptor(DataNode dataNode, PeerServer source, boolean ownReceiver) {
         this.dataNode = dataNode;
         this.source = source;
+        this.ownReceiver = ownReceiver;
     }
 
     @Override
@@ -46,7 +50,8 @@ final class StreamAcceptor implements Runnable {
     private void serve(Peer peer) {
         try {
             checkLimit();
-            new Daemon(dataNode.threadGroup, DataXceiver.create(peer, dataNode, dataNode.xserver)).start();
+            new Daemon(dataNode.threadGroup, ownReceiver && peer instanceof CorePeer stream ? new StreamXceiver(dataNode, stream)
+                : DataXceiver.create(peer, dataNode, dataNode.xserver)).start();
         } catch (IOException | OutOfMemoryError e) { // the latter is how a JVM says that it gets no thread
             IOUtils.closeStream(peer);
             LOG.warn("{}: {} is not served: {}", dataNode.getDisplayName(), peer, e.getMessage());

@@ -20,9 +20,25 @@ public final class XceiverBridge {
      *
      * @param dataNode the DataNode; serving ends with it
      * @param source gives the connections; serving ends when its accept says that it is closed
+     * @param ownReceiver whether our receiver takes the blocks, see {@link #receiverObstacle}
      */
-    public static void serve(DataNode dataNode, PeerServer source) {
-        new Daemon(dataNode.threadGroup, new StreamAcceptor(dataNode, source)).start();
+    public static void serve(DataNode dataNode, PeerServer source, boolean ownReceiver) {
+        new Daemon(dataNode.threadGroup, new StreamAcceptor(dataNode, source, ownReceiver)).start();
+    }
+
+    /** Why Hadoop's own receiver takes all blocks of a DataNode; null when ours can. */
+    public static String receiverObstacle(DataNode dataNode) {
+        return OwnReceiver.obstacle(dataNode);
+    }
+
+    /** Blocks that our receiver has taken in this process. */
+    public static long blocksTaken() {
+        return OwnReceiver.TAKEN.sum();
+    }
+
+    /** Blocks that our receiver has left to Hadoop's in this process. */
+    public static long blocksLeft() {
+        return OwnReceiver.LEFT.sum();
     }
 
     /**
