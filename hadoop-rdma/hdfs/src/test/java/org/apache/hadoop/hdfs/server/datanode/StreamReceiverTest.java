@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.apache.hadoop.hdfs.server.datanode;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.Map;
+import java.util.Random;
+import org.apache.hadoop.crypto.CryptoProtocolVersion;
+import org.apache.hadoop.fs.CreateFlag;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.permission.FsPermission;
+import org.apache.hadoop.hdfs.DFSPacket;
+import org.apache.hadoop.hdfs.protocol.ClientProtocol;
+import org.apache.hadoop.hdfs.protocol.DatanodeID;
+import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
+import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
+import org.apache.hadoop.hdfs.protocol.LocatedBlock;
+import org.apache.hadoop.hdfs.protocol.datatransfer.PipelineAck;
+import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.BlockOpResponseProto;
+import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.Status;
+import org.apache.hadoop.io.EnumSetWritable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Blocks written by Hadoop's client, and by one that sends each packet as a test says. */
+class StreamReceiverTest {
+    private static final int CHUNK = WireWriter.CHUNK;
+    private static final String CLIENT = "wire";
+    private static final int HOSTILE = 40;
+
+    @TempDir
+    private static Path work;
+    private static ReceiverCluster cluster;
+
+    private static int numbers;
+
+    private long taken;
+    /** The test gets no further than the request. */
+    private boolean nobodyWrites;
+
+    @BeforeAll
+    static void start() throws Exception {
+        cluster = new ReceiverCluster(work, Map.of());
+    }
+
+    @AfterAll
+    static void stop() throws Exception {
+        cluster.close();
+    }
+
+    @BeforeEach
+    void count() {
+        taken = XceiverBridge.blocksTaken();
+    }
+
+    @AfterEach
+    void it_was_our_receiver() {
+        assertTrue(XceiverBridge.blocksTaken() > taken || nobodyWrites);
+        assertEquals(0, XceiverBridge.blocksLeft());
+    }
+
+    private static String fresh() {
+        return "file" + numbers++;
+    }
+
+    /** A block that the NameNode has given out, of a file that nobody closes. */
+    private static LocatedBlock allocate() throws IOException {
+        String file = "/" + fresh();
+        ClientProtocol nameNode = cluster.files().getClient().getNamenode();
+        long id = nameNode.create(file, FsPermission.getFileDefault(), CLIENT,
+            new EnumSetWritable<>(EnumSet.of(CreateFlag.CREATE), CreateFlag.class), true, (short) ReceiverCluster.NODES,
+            ReceiverCluster.BLOCK, CryptoProtocolVersion.supported(), null, null).getFileId();
+        return nameNode.addBlock(file, CLIENT, null, null, id, null, null);
+    }
+
+    @SuppressWarnings("deprecation") // there is no other way to it from outside
+    private static Replica replica(LocatedBlock block) {
+        return cluster.dataNodes().stream().filter(node -> node.getDatanodeUuid().equals(
+            block.getLocations()[0].getDatanodeUuid())).findFirst().orElseThrow().getFSDataset()
+            .getReplica(block.getBlock().getBlockPoolId(), block.getBlock().getBlockId());
+    }
+
+    private static long reserved() {
+        return cluster.dataNodes().stream().flatMap(node -> node.getFSDataset().getVolumeInfoMap().values().stream())
+            .mapToLong(info -> (Long) ((Map<?, ?>) info).get("reservedSpaceForReplicas")).sum();
+    }
+
+    private static void assertSuccess(PipelineAck ack, long seqno, int nodes) {
+        assertEquals(seqno, ack.getSeqno());
+        assertTrue(ack.isSuccess(), ack::toString);
+        assertEquals(nodes, ack.getNumOfReplies());
+    }
+
+    @Test
+    void three_datanodes_take_a_clients_block_and_none_has_a_thread_for_acknowledgements() throws Exception {
+        String name = fresh();
+        byte[] content = ReceiverCluster.content(2 * ReceiverCluster.BLOCK + 777);
+        long before = XceiverBridge.blocksTaken();
+        try (FSDataOutputStream out = cluster.files().create(ReceiverCluster.path(name))) {
+            out.write(content, 0, 100_000);
+            out.hflush();
+            assertFalse(Thread.getAllStackTraces().keySet().stream().anyMatch(one -> one.getName().contains("PacketResponder")));
+            out.hsync();
+            out.write(content, 100_000, content.length - 100_000);
+        }
+        assertEquals(before + 3 * ReceiverCluster.NODES, XceiverBridge.blocksTaken());
+        assertArrayEquals(content, cluster.read(name));
+        int offset = 0;
+        for (LocatedBlock block : cluster.files().getClient().getLocatedBlocks("/" + name, 0).getLocatedBlocks()) {
+            byte[] expected = Arrays.copyOfRange(content, offset, offset + (int) block.getBlockSize());
+            assertEquals(ReceiverCluster.NODES, cluster.replicas(block.getBlock()).size());
+            for (Path file : cluster.replicas(block.getBlock())) {
+                assertArrayEquals(expected, Files.readAllBytes(file));
+            }
+            offset += expected.length;
+        }
+    }
+
+    @Test
+    void appends_at_each_place_around_a_chunks_edge_keep_bytes_and_checksums() throws Exception {
+        for (int first : new int[] {1, CHUNK - 1, CHUNK, CHUNK + 1, 66_000}) {
+            String name = fresh();
+            byte[] content = ReceiverCluster.content(first + 3 * CHUNK + 5);
+            try (FSDataOutputStream out = cluster.files().create(ReceiverCluster.path(name))) {
+                out.write(content, 0, first);
+            }
+            int at = first;
+            for (int more : new int[] {3, CHUNK, content.length - first - 3 - CHUNK}) {
+                try (FSDataOutputStream out = cluster.files().append(ReceiverCluster.path(name))) {
+                    out.write(content, at, more);
+                }
+                at += more;
+            }
+            assertArrayEquals(content, cluster.read(name), "first " + first);
+        }
+    }
+
+    @Test
+    void packets_that_come_again_are_acknowledged_and_written_once() throws Exception {
+        LocatedBlock block = allocate();
+        byte[] content = ReceiverCluster.content(2 * CHUNK + 100);
+        try (WireWriter writer = new WireWriter(cluster, block)) {
+            assertEquals(Status.SUCCESS, writer.create(1).status());
+            byte[] begin = Arrays.copyOf(content, CHUNK + 100);
+            assertSuccess(writer.send(0, 0, begin).ack(), 0, 1);
+            assertSuccess(writer.send(1, 0, begin).ack(), 1, 1);
+            assertSuccess(writer.send(2, 0, Arrays.copyOf(content, CHUNK + 300)).ack(), 2, 1);
+            assertSuccess(writer.send(3, CHUNK + 300, Arrays.copyOfRange(content, CHUNK + 300, 2 * CHUNK)).ack(), 3, 1);
+            assertSuccess(writer.send(4, CHUNK, Arrays.copyOfRange(content, CHUNK, 2 * CHUNK + 100)).ack(), 4, 1);
+            assertEquals(content.length, replica(block).getBytesOnDisk());
+            assertSuccess(writer.send(5, content.length, null).ack(), 5, 1);
+        }
+        assertArrayEquals(content, Files.readAllBytes(cluster.replicas(block.getBlock()).get(0)));
+        assertSumsAreRight(block.getBlock(), content);
+    }
+
+    private static void assertSumsAreRight(ExtendedBlock block, byte[] content) throws IOException {
+        Path data = cluster.replicas(block).get(0);
+        byte[] meta = Files.readAllBytes(data.resolveSibling(block.getBlockName() + "_" + block.getGenerationStamp() + ".meta"));
+        int header = BlockMetadataHeader.getHeaderSize();
+        ByteBuffer sums = ByteBuffer.wrap(meta, header, meta.length - header);
+        assertEquals((content.length + CHUNK - 1) / CHUNK * Integer.BYTES, sums.remaining());
+        assertEquals(-1, ChunkSums.of(org.apache.hadoop.util.DataChecksum.newDataChecksum(
+            org.apache.hadoop.util.DataChecksum.Type.CRC32C, CHUNK)).firstWrong(ByteBuffer.wrap(content), sums));
+    }
+
+    @Test
+    void packets_may_follow_the_request_at_once_and_heartbeats_are_answered() throws Exception {
+        LocatedBlock block = allocate();
+        byte[] content = ReceiverCluster.content(100);
+        try (WireWriter writer = new WireWriter(cluster, block)) {
+            writer.create(ReceiverCluster.NODES).send(0, 0, content).send(writer.packet(1, content.length, content, true));
+            writer.send(DFSPacket.HEART_BEAT_SEQNO, 0, new byte[0]).send(2, 2L * content.length, null);
+            assertEquals(Status.SUCCESS, writer.status());
+            for (long seqno : new long[] {0, 1, DFSPacket.HEART_BEAT_SEQNO, 2}) {
+                assertSuccess(writer.ack(), seqno, ReceiverCluster.NODES);
+            }
+        }
+        assertEquals(ReceiverCluster.NODES, cluster.replicas(block.getBlock()).size());
+    }
+
+    @Test
+    void the_last_datanode_finds_bytes_that_have_changed_and_says_so() throws Exception {
+        LocatedBlock block = allocate();
+        try (WireWriter writer = new WireWriter(cluster, block)) {
+            assertEquals(Status.SUCCESS, writer.create(1).status());
+            ByteBuffer packet = writer.packet(0, 0, ReceiverCluster.content(2000), false);
+            packet.put(packet.limit() - 1, (byte) ~packet.get(packet.limit() - 1));
+            PipelineAck ack = writer.send(packet).ack();
+            assertEquals(Status.ERROR_CHECKSUM, PipelineAck.getStatusFromHeader(ack.getHeaderFlag(0)));
+            assertTrue(writer.hasEnded());
+        }
+        assertEquals(0, replica(block).getBytesOnDisk());
+    }
+
+    @Test
+    void a_datanode_that_sends_on_what_is_corrupt_there_gives_up_itself() throws Exception {
+        LocatedBlock block = allocate();
+        try (WireWriter writer = new WireWriter(cluster, block)) {
+            assertEquals(Status.SUCCESS, writer.create(2).status());
+            ByteBuffer packet = writer.packet(0, 0, ReceiverCluster.content(2000), false);
+            packet.put(packet.limit() - 1, (byte) ~packet.get(packet.limit() - 1));
+            writer.send(packet);
+            assertTrue(writer.hasEnded());
+        }
+    }
+
+    @Test
+    void packets_out_of_place_end_the_stream_and_space_is_given_back() throws Exception {
+        byte[] data = ReceiverCluster.content(CHUNK);
+        long[][] wrong = {{CHUNK + 1, CHUNK}, {1L << 40, CHUNK}, {CHUNK - 100, 200}, {-CHUNK, CHUNK}};
+        for (long[] place : wrong) {
+            try (WireWriter writer = new WireWriter(cluster, allocate())) {
+                assertEquals(Status.SUCCESS, writer.create(1).status());
+                assertSuccess(writer.send(0, 0, Arrays.copyOf(data, CHUNK - 100)).ack(), 0, 1);
+                assertTrue(writer.send(1, place[0], Arrays.copyOf(data, (int) place[1])).hasEnded(), Arrays.toString(place));
+            }
+        }
+        ReceiverCluster.until("the space reserved for replicas is free again", () -> reserved() == 0);
+    }
+
+    @Test
+    void hostile_bytes_end_their_stream_alone() throws Exception {
+        long seed = Long.getLong("vbn.test.seed", System.nanoTime());
+        Random random = new Random(seed);
+        for (int i = 0; i < HOSTILE; i++) {
+            try (WireWriter writer = new WireWriter(cluster, allocate())) {
+                assertEquals(Status.SUCCESS, writer.create(1 + random.nextInt(ReceiverCluster.NODES)).status());
+                ByteBuffer packet = writer.packet(0, 0, ReceiverCluster.content(3000), false);
+                for (int changes = 1 + random.nextInt(3); changes > 0; changes--) {
+                    packet.put(random.nextInt(50), (byte) random.nextInt());
+                }
+                writer.send(packet.limit(1 + random.nextInt(packet.limit()))); // and the end, maybe within the packet
+            } catch (IOException e) {
+                continue; // it may be refused while it is sent
+            }
+        }
+        String name = fresh();
+        byte[] content = ReceiverCluster.content(5000);
+        try (FSDataOutputStream out = cluster.files().create(ReceiverCluster.path(name))) {
+            out.write(content);
+        }
+        assertArrayEquals(content, cluster.read(name), "seed " + seed);
+        ReceiverCluster.until("space is free again, seed " + seed, () -> reserved() == 0);
+    }
+
+    @Test
+    void a_next_datanode_that_cannot_be_reached_is_the_first_bad_link() throws Exception {
+        LocatedBlock block = allocate();
+        DatanodeInfo nobody = new DatanodeInfo.DatanodeInfoBuilder().setNodeID(
+            new DatanodeID("127.0.0.1", "127.0.0.1", "nobody", 1, 1, 1, 1)).build();
+        LocatedBlock bad = new LocatedBlock(block.getBlock(), new DatanodeInfo[] {block.getLocations()[0], nobody},
+            block.getStorageIDs(), block.getStorageTypes());
+        try (WireWriter writer = new WireWriter(cluster, bad)) {
+            nobodyWrites = true;
+            BlockOpResponseProto answer = writer.create(2).answer();
+            assertEquals(Status.ERROR, answer.getStatus());
+            assertEquals("127.0.0.1:1", answer.getFirstBadLink());
+        }
+    }
+}
