@@ -181,6 +181,13 @@ def _hdfs_reads():
               HADOOP_STOCK, **{**cells, "params": {**cells["params"], "stock": "short-circuit"}})
 
 
+def _hdfs_receiver():
+    """Writes with Verbena's own receiver; the row hdfs has Hadoop's on both sides."""
+    return Row("hdfs.receiver", "hdfs", "one host; DataNodes with Verbena's receiver (verbena.hdfs.receiver=auto)", HADOOP_STOCK,
+               {"cells": "writes", "receiver": "auto"}, {"cells": "quick", "receiver": "auto"},
+               metric="hdfs.write.r3.c1.67108864.throughput")
+
+
 def _hbase_parts():
     """What of HBase's gain is whose."""
     for part, what, cell in (
@@ -225,7 +232,7 @@ ROWS = (
     Row("hdfs.small", "hdfs", "files of 64 KiB and 1 MiB, 3 replicas, written by VerbenaFileSystem to all at once; one host",
         HADOOP_STOCK + ", by TCP over loopback", {"cells": "small", "ours": "parallel"}, {"cells": "quick small"},
         metric="hdfs.write.r3.c1.65536.throughput"),
-    *_hdfs_reads(),
+    *_hdfs_reads(), _hdfs_receiver(),
     Row("mr", "mr", "MapReduce jobs: MR-AVG, MR-RAND, MR-SKEW and TeraSort of 1 GB", "the same cluster with the stock shuffle",
         {"cells": "all"}, {"cells": "quick"}, metric="mr.avg.*.wall"),
     Row("mr.merge", "merge", "one reducer's merge of 2,000 segments in a JVM", "Hadoop's own merge manager in another JVM",

@@ -29,8 +29,9 @@ READ_CELLS = [(MIB, 1, 1), (64 * MIB, 1, 1), (64 * MIB, 1, 4), (64 * MIB, 3, 1),
 QUICK_READ_CELLS = [(64 * MIB, 1, 1)]
 SMALL_CELLS = [(size, 3, clients) for size in (64 << 10, MIB) for clients in (1, 4)]  # of the row about small files
 QUICK_SMALL_CELLS = [(64 << 10, 3, 1), (MIB, 3, 1)]
-SETS = {"all": CELLS, "quick": QUICK, "reads": READ_CELLS, "quick reads": QUICK_READ_CELLS, "small": SMALL_CELLS,
-        "quick small": QUICK_SMALL_CELLS}
+WRITE_CELLS = [(64 << 10, 3, 1), (MIB, 3, 1), (64 * MIB, 1, 1), (64 * MIB, 3, 1), (64 * MIB, 3, 4), (1024 * MIB, 3, 1)]
+SETS = {"all": CELLS, "quick": QUICK, "writes": WRITE_CELLS, "reads": READ_CELLS, "quick reads": QUICK_READ_CELLS,
+        "small": SMALL_CELLS, "quick small": QUICK_SMALL_CELLS}
 BY_TCP = {"core-site": {"verbena.core.tl.enable": "self,tcp"}}  # between hosts
 
 
@@ -43,6 +44,11 @@ def short_circuit():
 def parallel():
     """Properties of clients that write small files to all replicas at once."""
     return {"core-site": {"fs.hdfs.impl": "org.verbena.hadoop.hdfs.VerbenaFileSystem"}}
+
+
+def receiver(name):
+    """Properties of our DataNodes with which this receiver takes the blocks."""
+    return {"hdfs-site": {"verbena.hdfs.receiver": name}}
 
 
 def reached_at(address, properties, host="127.0.0.1"):

@@ -128,17 +128,19 @@ class Small(unittest.TestCase):
         self.assertEqual(asked, {"hdfs": ["stock", "stock"], "hdfs.small": ["stock", "VerbenaFileSystem"]})
 
 
-class ShortCircuit(unittest.TestCase):
-    def test_only_stock_has_it_and_only_in_its_row(self):
+class Properties(unittest.TestCase):
+    def test_only_stock_has_short_circuit_and_only_ours_the_receiver_each_in_its_row(self):
         asked = {}
-        for name in ("hdfs", "hdfs.shortcircuit", "hdfs.hosts.10gbit"):
-            def clusters(_root, _folder, stock, network, _ours, name=name):
-                asked[name] = stock.get("hdfs-site", {}).get("dfs.client.read.shortcircuit"), network
+        for name in ("hdfs", "hdfs.shortcircuit", "hdfs.hosts.10gbit", "hdfs.receiver"):
+            def clusters(_root, _folder, stock, network, ours, name=name):
+                asked[name] = stock.get("hdfs-site", {}).get("dfs.client.read.shortcircuit"), network, ours
                 raise Failed("enough")
             with tempfile.TemporaryDirectory() as work, unittest.mock.patch.object(hdfs, "clusters", clusters), \
                     unittest.mock.patch("driver.plan.missing", return_value=None):
-                Runner(work, work, os.path.join(work, "r.json"), True, 1).run(plan.select(name))
-        self.assertEqual(asked, {"hdfs": (None, None), "hdfs.shortcircuit": ("true", None), "hdfs.hosts.10gbit": (None, "10gbit")})
+                Runner(work, work, os.path.join(work, "r.json"), True, 1).run(plan.select(name)[:1])
+        self.assertEqual(asked, {"hdfs": (None, None, {}), "hdfs.shortcircuit": ("true", None, {}),
+                                 "hdfs.hosts.10gbit": (None, "10gbit", {}),
+                                 "hdfs.receiver": (None, None, {"hdfs-site": {"verbena.hdfs.receiver": "auto"}})})
 
 
 class Hosts(unittest.TestCase):
