@@ -4,6 +4,7 @@ package org.apache.hadoop.hdfs.server.datanode;
 import java.io.DataOutputStream;
 import java.io.FileOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
@@ -43,7 +44,13 @@ final class ReplicaWriter {
 
     /** Whether the data of replicas can be written so. */
     static boolean canWrite(ReplicaOutputStreams streams) {
-        return streams.getDataOut() instanceof FileOutputStream && !streams.isTransientStorage();
+        return isPlain(streams.getDataOut()) && !streams.isTransientStorage();
+    }
+
+    /** Whether writing to the file's channel is all that the stream does: that of a shared path looks at errors as well. */
+    static boolean isPlain(OutputStream out) {
+        return out instanceof FileOutputStream
+            && (out.getClass() == FileOutputStream.class || out.getClass().getEnclosingClass() == FileIoProvider.class);
     }
 
     /**

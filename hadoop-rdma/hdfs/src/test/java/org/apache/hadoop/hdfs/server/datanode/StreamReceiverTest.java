@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.ByteArrayOutputStream;
+import java.io.FileOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
@@ -102,6 +104,25 @@ class StreamReceiverTest {
         assertEquals(seqno, ack.getSeqno());
         assertTrue(ack.isSuccess(), ack::toString);
         assertEquals(nodes, ack.getNumOfReplies());
+    }
+
+    @Test
+    void a_stream_that_does_more_than_write_is_left_to_hadoop() throws IOException {
+        nobodyWrites = true;
+        Path file = Files.createFile(work.resolve(fresh()));
+        try (FileOutputStream plain = new FileOutputStream(file.toFile());
+                FileOutputStream hadoops = new FileIoProvider(cluster.conf(), null).getFileOutputStream(null, plain.getFD());
+                FileOutputStream watched = new FileOutputStream(plain.getFD()) {
+                    @Override
+                    public void write(byte[] bytes, int offset, int length) throws IOException {
+                        throw new IOException("seen");
+                    }
+                }) {
+            assertTrue(ReplicaWriter.isPlain(plain));
+            assertTrue(ReplicaWriter.isPlain(hadoops));
+            assertFalse(ReplicaWriter.isPlain(watched));
+            assertFalse(ReplicaWriter.isPlain(new ByteArrayOutputStream()));
+        }
     }
 
     @Test
