@@ -312,9 +312,13 @@ TEST(Leases, time_in_which_the_server_stands_still_does_not_count)
     int status = 0;
     ASSERT_EQ(client.set("client", "is connected"), VMC_OK);
     auto begin = [&] { vmc_iset(client.mc, "large", 5, value.data(), value.size(), 0, 0, &req); };
+    auto is_announced = [&] { /* the server waits for the value, which this thread sends */
+                              for (int i = 0; i < 100 && server.stat("verbena", "drafts_bytes") == "0"; i++)
+                                  usleep(10000);
+                              return server.stat("verbena", "drafts_bytes") != "0";
+    };
     begin();
-    while (server.stat("verbena", "drafts_bytes") ==
-           "0") /* until the server waits for the value, which this thread sends */
+    while (!is_announced())
         if (vmc_test(client.mc, &req) != VMC_INPROGRESS)
             begin(); /* that was too quick */
     kill(server.pid(), SIGSTOP);
