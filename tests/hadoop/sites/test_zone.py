@@ -8,7 +8,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from daemons.errors import Failed  # noqa: E402  (needs the path above)
-from moded import Moded, ModeCase  # noqa: E402
+from moded import MIB, Moded, ModeCase  # noqa: E402
 from test_ha import TIERS  # noqa: E402
 
 KEY = "zone-key"
@@ -32,11 +32,10 @@ class ZoneCase(ModeCase):
     def make(cls, shm):
         return Zoned(cls.folder / "hadoop", shm, cls.shared, cls.mode, cls.more, datanodes=cls.datanodes)
 
-    def raw(self, path):
-        copy = self.folder / "raw"
-        copy.unlink(missing_ok=True)
-        self.dfs("-get", f"/.reserved/raw{path}", str(copy))
-        return copy.read_bytes()
+    def kept(self):
+        """What all DataNodes keep of blocks, in all tiers."""
+        roots = (self.memory, self.shared, pathlib.Path(self.cluster.data()))
+        return [path.read_bytes() for root in roots for path in root.rglob("blk_*") if path.suffix != ".meta"]
 
 
 class ZoneCases:
@@ -47,14 +46,15 @@ class ZoneCases:
         self.put(source, "/zone/file", 3)
         self.wait_for_tiers("/zone/file", [TIERS[self.mode]] * 3)
         self.assert_same(source, "/zone/file")
-        kept, plain = self.raw("/zone/file"), source.read_bytes()
-        self.assertEqual(len(kept), len(plain))
-        self.assertNotIn(plain[:64], kept)
+        plain, kept = source.read_bytes(), self.kept()
+        self.assertEqual(sum(map(len, kept)), 3 * len(plain))
+        for block in range(3):
+            self.assertFalse(any(plain[block * MIB:][:64] in replica for replica in kept))
         self.dfs("-appendToFile", str(source), "/zone/file")
         whole = self.folder / "whole"
         whole.write_bytes(plain * 2)
         self.assert_same(whole, "/zone/file")
-        done = self.cluster.run("hdfs", "dfs", "-cat", "/zone/file")  # its last line tells the path
+        done = self.cluster.run("hdfs", "dfs", "-get", "/zone/file", str(self.folder / "again"))  # its last line tells the path
         self.assertRegex(done.stderr, r"Verbena ends: [1-9]\d* connections by the core and 0 by TCP")
         self.assertTrue(self.is_healthy())
 
