@@ -154,6 +154,7 @@ class SessionTest(Case):
         plain = [*self.words("run")[:3], "run"]
         for words, text in ((["--", "true"], "nothing to start: give --hadoop, --spark or --memcached"),
                             (["--memcached", "64"], "run: give a command behind --"),
+                            (["--memcached", "64", "--buffer", "64", "--", "true"], "--buffer stands before the shared folder"),
                             (["--memcached", "64", "--out", "/a", "--hadoop", "/x", "--", "true"], "--out /a: write FROM=TO"),
                             (["--memcached", "64", "--in", "a=b", "--", "true"], "copy to and from the file system of --hadoop")):
             with self.subTest(words=words):

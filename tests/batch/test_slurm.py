@@ -16,6 +16,7 @@ sys.path.append(str(ROOT / "tests/hadoop"))
 from cluster import java  # noqa: E402  (needs the path above)
 
 PACKAGES = os.environ.get("VERBENA_SLURM")
+SERVER = ROOT / ".verbena/build/memcached-release/verbena-memcached"
 JAR = os.environ.get("VERBENA_HADOOP_JAR")
 FULL = unittest.skipUnless(os.environ.get("VERBENA_TEST_FULL"), "with --full")
 SHELL = "java -cp $HADOOP_CONF_DIR:$HADOOP_CLASSPATH:$HADOOP_HOME/* org.apache.hadoop.fs.FsShell"
@@ -102,6 +103,19 @@ class SlurmTest(Case):
                 self.assert_gone()
                 if mode == "hhh-l":
                     self.assertEqual(list(shared.iterdir()), [], "a session leaves nothing on the shared path")
+
+    @FULL
+    def test_a_burst_buffer_is_flushed_before_the_job_ends(self):
+        shared = self.folder / "shared"
+        shared.mkdir()
+        job = self.submit(*self.hadoop("lustre", "--shared", str(shared), "--buffer", "64", "--memcached-program", str(SERVER),
+                                       "--", "sh", "-c", f"{SHELL} -cp /in /copy"))
+        state, status, output = self.ended(job)
+        self.assertEqual((state, status), ("COMPLETED", "0:0"), output + self.tails())
+        self.assertIn("a burst buffer of 2 servers of 64 MiB", output)
+        self.assertTrue(filecmp.cmp(self.folder / "source", shared / "copy", shallow=False))
+        self.assertFalse((shared / ".verbena-buffer").exists())
+        self.assert_gone()
 
     def tails(self):
         return "".join(f"\n{path}:\n{path.read_text(errors='replace')[-2000:]}" for path in (self.work / "log").glob("*.log"))

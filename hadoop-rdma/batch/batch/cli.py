@@ -53,6 +53,10 @@ def _systems(parser):
     parser.add_argument("--ssd", help="a folder on each node's SSD")
     parser.add_argument("--memory", help="bytes of each node's tier of memory; default: derived")
     parser.add_argument("--shared", help="a folder on the parallel file system, for the modes hhh-l and lustre")
+    parser.add_argument("--buffer", type=int, metavar="MIB",
+                        help="of --mode lustre: a burst buffer with a server of so many MiB on each node")
+    parser.add_argument("--buffer-fault", choices=("async", "async-local", "sync"),
+                        help="the losses that acknowledged bytes survive")
     parser.add_argument("--conf", help="a folder of your own site files, whose properties are taken over")
     parser.add_argument("--set", action="append", default=[], metavar="SITE:NAME=VALUE",
                         help="a property of a site file; repeatable")
@@ -110,8 +114,11 @@ def _copy(session, word, pairs):
 
 
 def save(session):
-    """Whether all that --out names is copied."""
-    return _copy(session, "-get", _pairs(session.options.out, "out"))
+    """Whether a burst buffer is flushed, and the data of --out is copied."""
+    flushed = session.flush()
+    if not flushed:
+        say("the burst buffer has files that are not on the shared folder: see the lines above")
+    return flushed & _copy(session, "-get", _pairs(session.options.out, "out"))
 
 
 def _checked(options, job):

@@ -42,6 +42,7 @@ class Hadoop:
             raise Failed(f"--mode {self._mode} needs --shared FOLDER, a folder on the parallel file system that all nodes see")
         self._jar = None if self._mode == "stock" else at.options.jar or places.built(
             "hadoop-rdma/dist/target/hadoop-rdma-*[0-9].jar", "the jar of hadoop-rdma")
+        self.buffer = None  # of the mode lustre
         self._path = class_path(at.options.hadoop)
         own = f"verbena-{at.job.identity}-{at.options.token}"
         self.shared = os.path.join(at.options.shared, own) if self._mode == "hhh-l" else None
@@ -68,7 +69,8 @@ class Hadoop:
         if self._mode == "lustre":
             parts.append({"core-site": {"fs.lustre.impl": "org.verbena.hadoop.lustre.LustreFileSystem",
                                         "fs.AbstractFileSystem.lustre.impl": "org.verbena.hadoop.lustre.LustreFs",
-                                        "verbena.lustre.root": self._options.shared, "fs.defaultFS": "lustre:///"}})
+                                        "verbena.lustre.root": self._options.shared, "fs.defaultFS": "lustre:///",
+                                        **(self.buffer.site() if self.buffer else {})}})
         else:
             parts += [BRIDGE, {"core-site": {"verbena.hdfs.key.file": at.key, "verbena.hdfs.port.offset": hosts.OFFSET}}]
         if self._mode in ("hhh", "hhh-m", "hhh-l"):

@@ -8,6 +8,8 @@ from .errors import Failed
 
 
 class Memcached:
+    kind, port = "memcached", "mc"
+
     def __init__(self, at):
         self._at = at
         own = os.path.join(places.TREE, ".verbena", "build", "memcached-release", "verbena-memcached")
@@ -18,20 +20,28 @@ class Memcached:
     def write(self):
         """It has no files."""
 
-    def daemons(self):
-        return [self._at.daemon(f"memcached-{node}", node, 0, [
-            self._program, "-m", str(self._at.options.memcached), "-l", self._at.address(node), "-p",
-            str(self._at.port(node, "mc")), *(["-u", "root"] if os.getuid() == 0 else [])]) for node in self._at.indexes()]
+    def memory(self):
+        """MiB of a server."""
+        return self._at.options.memcached
 
-    def _addresses(self):
-        return [self._at.at(node, "mc") for node in self._at.indexes()]
+    def flags(self):
+        return []
+
+    def daemons(self):
+        user = ["-u", "root"] if os.getuid() == 0 else []
+        return [self._at.daemon(f"{self.kind}-{node}", node, 0, [
+            self._program, "-m", str(self.memory()), "-l", self._at.address(node), "-p", str(self._at.port(node, self.port)),
+            *self.flags(), *user]) for node in self._at.indexes()]
+
+    def addresses(self):
+        return [self._at.at(node, self.port) for node in self._at.indexes()]
 
     def lacks(self):
-        silent = [one for one in self._addresses() if not ask.answers(one, b"version\r\n", b"VERSION")]
+        silent = [one for one in self.addresses() if not ask.answers(one, b"version\r\n", b"VERSION")]
         return f"the memcached server {silent[0]} does not answer" if silent else None
 
     def environment(self):
-        return {"MEMCACHED_SERVERS": ",".join(self._addresses())}
+        return {"MEMCACHED_SERVERS": ",".join(self.addresses())}
 
     def sentence(self):
-        return f"{len(self._at.nodes)} memcached servers of {self._at.options.memcached} MiB"
+        return f"{len(self._at.nodes)} memcached servers of {self.memory()} MiB"

@@ -83,4 +83,8 @@ class Places:
     def own(self, node):
         """The folders of the session on a node, which its agent removes at the end."""
         memory = SHM if self.options.mode.startswith("hhh") and self.options.hadoop else None
-        return [self._own(folder, node) for folder in (self.options.local, self.options.ssd, memory) if folder]
+        return [*(self._own(folder, node) for folder in (self.options.local, self.options.ssd, memory) if folder), self.common()]
+
+    def common(self, *names):
+        """A folder on a node's disk that has the same name on all nodes."""
+        return os.path.join(self._own(self.options.local, "all"), *names)

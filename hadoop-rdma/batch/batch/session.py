@@ -14,6 +14,7 @@ import time
 from types import SimpleNamespace
 
 from .board import Board
+from .buffer import Buffer
 from .errors import Failed, tail
 from .hadoop import Hadoop
 from .hbase import HBase
@@ -34,7 +35,10 @@ def systems(at):
     hadoop = Hadoop(at) if at.options.hadoop else None
     if at.options.hbase and hadoop is None:
         raise Failed("--hbase needs --hadoop, whose file system has its tables")
-    return [*([hadoop] if hadoop else []), *([HBase(at, hadoop)] if at.options.hbase else []),
+    if at.options.buffer and (hadoop is None or at.options.mode != "lustre"):
+        raise Failed("--buffer stands before the shared folder of --mode lustre: give both, and --hadoop")
+    buffer = [Buffer(at, hadoop)] if at.options.buffer else []
+    return [*buffer, *([hadoop] if hadoop else []), *([HBase(at, hadoop)] if at.options.hbase else []),
             *([Spark(at)] if at.options.spark else []), *([Memcached(at)] if at.options.memcached else [])]
 
 
@@ -164,6 +168,10 @@ class Session:
         for one in self.systems:
             found.update(one.environment())
         return found
+
+    def flush(self):
+        """Whether the shared folder has what a burst buffer had."""
+        return all(one.flush() for one in self.systems if isinstance(one, Buffer))
 
     def hadoop(self):
         return next((one for one in self.systems if isinstance(one, Hadoop)), None)
