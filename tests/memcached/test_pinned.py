@@ -43,7 +43,7 @@ class PinnedTest(unittest.TestCase):
         self.press(server)
         self.expect_all(server, 1)
         self.assertEqual(server.stats("verbena")["pinned_items"], str(len(PINS)))
-        self.assertEqual(server.ask(b"md big C1 K\r\nmd nobody K\r\n"), b"EX\r\nNF\r\n")
+        self.assertEqual(server.ask(b"md big C18446744073709551615 K\r\nmd nobody K\r\n"), b"EX\r\nNF\r\n")
         for key, _ in PINS:
             self.assertEqual(server.ask(b"md %s K\r\n" % key), b"HD\r\n")
         self.expect_all(server, 0)
