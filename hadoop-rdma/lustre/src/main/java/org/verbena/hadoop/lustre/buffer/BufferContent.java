@@ -22,8 +22,9 @@ final class BufferContent implements Content {
     private final long inode;
     private final String path;
     private final Map<Integer, Future<Value>> coming = new HashMap<>();
-    /** Null: the shared file has all bytes. */
     private Record record;
+    /** The record has gone: a flusher has written the file, or dropped it because it was deleted. */
+    private boolean gone;
     private int done;
     private int current = -1;
     private ByteBuffer bytes;
@@ -39,11 +40,8 @@ final class BufferContent implements Content {
 
     @Override
     public synchronized int read(ByteBuffer target, long from) throws IOException {
-        if (record != null && from >= sizeNow()) {
+        if (!gone && from >= sizeNow()) {
             refresh();
-        }
-        if (record == null) {
-            return file.read(target, from);
         }
         int index = record.find(from);
         if (index >= done && fetch(index)) {
@@ -57,9 +55,6 @@ final class BufferContent implements Content {
 
     /** Not beyond the next chunk that the file does not have. */
     private int readFile(ByteBuffer target, long from) throws IOException {
-        if (record == null) {
-            return file.read(target, from);
-        }
         int index = record.find(from);
         int next = Math.max(done, index < 0 ? -1 - index : index);
         long most = next < record.chunks().size() ? record.chunks().get(next).offset() - from : Long.MAX_VALUE;
@@ -75,6 +70,11 @@ final class BufferContent implements Content {
         if (index == current) {
             return true;
         }
+        if (gone) {
+            bytes = verified(record.chunks().get(index));
+            current = index;
+            return true;
+        }
         Chunk chunk = record.chunks().get(index);
         IOException failure = null;
         ByteBuffer came = null;
@@ -87,8 +87,8 @@ final class BufferContent implements Content {
         }
         if (came == null || !chunk.isOf(came)) {
             refresh();
-            if (record == null || index < done) {
-                return false;
+            if (gone || index < done) {
+                return !(index < done) && fetch(index);
             }
             came = buffer.local.read(inode, record.id(), chunk);
         }
@@ -101,6 +101,19 @@ final class BufferContent implements Content {
         ahead(index);
         current = index;
         return true;
+    }
+
+    /** A chunk of the shared file: one that was dropped is a hole there, which nobody may take for its bytes. */
+    private ByteBuffer verified(Chunk chunk) throws IOException {
+        ByteBuffer read = ByteBuffer.allocate(chunk.length());
+        for (int length = 0; read.hasRemaining() && length >= 0;) {
+            length = file.read(read, chunk.offset() + read.position());
+        }
+        if (!chunk.isOf(read.flip())) {
+            throw new IOException(path + " was deleted or cut while it was read, and " + chunk
+                + " is gone: open it again if it is there");
+        }
+        return read;
     }
 
     /** Asks for chunks that a reader in order needs next. */
@@ -119,7 +132,7 @@ final class BufferContent implements Content {
     private void refresh() throws IOException {
         Records.Found found = buffer.records.find(inode);
         if (found == null || !found.record().id().equals(record.id())) {
-            record = null; // all of it is in the file, or the file is deleted
+            gone = true;
             coming.clear();
             return;
         }
@@ -133,10 +146,10 @@ final class BufferContent implements Content {
 
     @Override
     public synchronized long size() throws IOException {
-        if (record != null && record.length() < 0) {
+        if (!gone && record.length() < 0) {
             refresh(); // it had a writer
         }
-        return record == null ? file.size() : sizeNow();
+        return gone ? file.size() : sizeNow();
     }
 
     @Override

@@ -256,6 +256,20 @@ class BufferTest {
     }
 
     @Test
+    void who_reads_a_file_that_is_deleted_before_its_flush_gets_an_error_and_never_a_hole() throws Exception {
+        byte[] bytes = Place.bytes(18, LENGTH);
+        try (Buffer writer = process(Fault.ASYNC); Buffer reader = process(Fault.ASYNC)) {
+            place.write(writer, "file", bytes);
+            try (Content early = reader.open(place.root.resolve("file"), "file")) {
+                Files.delete(place.root.resolve("file"));
+                flushAll(Fault.ASYNC);
+                IOException gone = assertThrows(IOException.class, () -> early.read(ByteBuffer.allocate(LENGTH), 0));
+                assertTrue(gone.getMessage().startsWith("file was deleted or cut while it was read"), gone.getMessage());
+            }
+        }
+    }
+
+    @Test
     void a_lost_server_damages_a_file_of_async_and_the_error_names_chunks_and_file() throws Exception {
         byte[] bytes = Place.bytes(10, 20 * Place.CHUNK);
         try (Buffer writer = process(Fault.ASYNC); Buffer late = place.late(servers, Fault.ASYNC)) {
