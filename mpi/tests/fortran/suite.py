@@ -57,14 +57,18 @@ def prepared(root, language, to):
         header.with_suffix("").write_text(re.sub(r"@\w+@", "integer*8", header.read_text()))
 
 
-def test_of(build, root, language, copy, name, ranks):
-    """What is wrong with one test."""
+def mpifort(build):
+    return lambda words: [build / "bin/mpifort", "-fallow-argument-mismatch", "-w", *words]
+
+
+def test_of(build, root, language, copy, compiler, name, ranks):
+    """What is wrong with one test. compiler: makes the command of options and sources."""
     folder, program = copy / name.partition("/")[0], name.partition("/")[2]
     end = ".f" if language == "f77" else ".f90"
     used = [program, *(path.stem for path in folder.glob("utilsf*"))]
     made = folder / f"{program}.run"
-    command = [build / "bin/mpifort", "-fallow-argument-mismatch", "-w", "-I", folder, "-I", copy / "attr", "-J", folder,
-               *(folder / f"{one}{end}" for one in used), root / f"util/mtest_{language}{end}", "-o", made]
+    command = compiler(["-I", folder, "-I", copy / "attr", "-J", folder, *(folder / f"{one}{end}" for one in used),
+                        root / f"util/mtest_{language}{end}", "-o", made])
     compiled = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
     if compiled.returncode != 0:
         return [f"{language}/{name} does not compile", *compiled.stderr.splitlines()[:6]]
@@ -72,17 +76,21 @@ def test_of(build, root, language, copy, name, ranks):
     return [] if status == 0 and "No Errors" in out else [f"{language}/{name}: status {status}", *(out + err).splitlines()[:6]]
 
 
+def run_suite(build, language, whole, compiler):
+    root = source_folder()
+    chosen = [row for row in listed(root, language) if whole or re.sub(r"f(90|08)$", "f", row[0]) in USUAL]
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        copy = pathlib.Path(folder) / language
+        prepared(root, language, copy)
+        results = list(pool.map(lambda row: test_of(build, root, language, copy, compiler, *row), chosen))
+    print(f"MPICH's {language}: {len(results)} programs")
+    few = [] if len(results) >= (LEAST[language] if whole else 7) else [f"only {len(results)} tests were found in {root}"]
+    return few + [line for lines in results for line in lines]
+
+
 def suite(language, whole):
     def test(build):
-        root = source_folder()
-        chosen = [row for row in listed(root, language) if whole or re.sub(r"f(90|08)$", "f", row[0]) in USUAL]
-        with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
-            copy = pathlib.Path(folder) / language
-            prepared(root, language, copy)
-            results = list(pool.map(lambda row: test_of(build, root, language, copy, *row), chosen))
-        print(f"MPICH's {language}: {len(results)} programs")
-        few = [] if len(results) >= (LEAST[language] if whole else 7) else [f"only {len(results)} tests were found in {root}"]
-        return few + [line for lines in results for line in lines]
+        return run_suite(build, language, whole, mpifort(build))
     return Case(f"fortran suite {language} {'whole' if whole else 'part'}", test, long=whole)
 
 

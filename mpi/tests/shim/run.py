@@ -7,6 +7,7 @@ usage: run.py BUILD [--full] [NAME ...]   BUILD: the build folder of mpi/. Ends 
        run.py BUILD --list [--full] [NAME ...]  prints the names of the tests; nothing needs to be built for it.
 
 VERBENA_OPENMPI and VERBENA_MPICH name folders with Debian's packages of Open MPI and MPICH, unpacked (./verbena make mpi-families).
+VERBENA_MPICH_SOURCE names MPICH's source, whose tests of mpif.h run with its own mpif.h, too (./verbena make mpi-fortran).
 --full: all programs; without it a part of them, which uses every kind of argument.
 """
 import dataclasses
@@ -20,9 +21,10 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PROGRAMS = ROOT / "mpi/tests/run"
-sys.path[:0] = [str(PROGRAMS), str(ROOT / "mpi/tests/shim")]
+sys.path[:0] = [str(PROGRAMS), str(ROOT / "mpi/tests/shim"), str(ROOT / "mpi/tests/fortran")]
 import packages  # noqa: E402
 import scalapack  # noqa: E402
+import suite  # noqa: E402
 import values  # noqa: E402  (needs the path above)
 from cases import Case, main  # noqa: E402
 from costs import COUNTER  # noqa: E402
@@ -132,6 +134,11 @@ def fortran(family, build):
             return made.stderr.splitlines()[:12]
         results = [launch(build, "-n", count, f"{folder}/program", count) for count in (1, 3)]
     return [line for status, out, err in results for line in expect(status == 0, status, out, err)]
+
+
+def mpich_suite(family, build):
+    """MPICH's tests of Fortran, compiled with the family's mpif.h."""
+    return suite.run_suite(build, "f77", True, lambda words: fortran_command(family, *words))
 
 
 TOOL = ROOT / "mpi/tests/tool"
@@ -271,6 +278,8 @@ def cases(family):
     yield Case(f"{family.name} names for C++", lambda build: cxx_names(family, build))
     yield Case(f"{family.name} fortran names", lambda build: fortran_names(family, build))
     yield Case(f"{family.name} fortran", lambda build: fortran(family, build))
+    if family.name == "mpich":
+        yield Case(f"{family.name} suite f77", lambda build: mpich_suite(family, build), long=True)
     yield Case(f"{family.name} costs", lambda build: costs_more(family, build), long=True)
     for test in (tool, doctor, starts_as_doctor_says, fortran_rpath):
         yield Case(f"{family.name} {test.__name__}", lambda build, test=test: test(family, build))
