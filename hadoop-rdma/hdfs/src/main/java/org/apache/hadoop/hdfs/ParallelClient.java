@@ -29,8 +29,8 @@ import org.apache.hadoop.security.AccessControlException;
 import org.apache.hadoop.util.DataChecksum;
 import org.apache.hadoop.util.Progressable;
 
-/** Hadoop's client of HDFS, which makes streams of its own for new files. */
-public final class ParallelClient extends DFSClient {
+/** Hadoop's client of HDFS, which makes streams of its own for new files. Not final: programs' tests spy on their client. */
+public class ParallelClient extends DFSClient {
     /** The NameNode's refusals that a caller sees as themselves; others stay {@link RemoteException}s. */
     private static final Class<?>[] REFUSALS = {AccessControlException.class, DSQuotaExceededException.class,
         FileAlreadyExistsException.class, FileNotFoundException.class, NSQuotaExceededException.class,
@@ -40,7 +40,7 @@ public final class ParallelClient extends DFSClient {
 
     private final long limit;
 
-    private ParallelClient(URI nameNode, Configuration conf, FileSystem.Statistics statistics, long limit) throws IOException {
+    ParallelClient(URI nameNode, Configuration conf, FileSystem.Statistics statistics, long limit) throws IOException {
         super(nameNode, conf, statistics);
         this.limit = limit;
     }
