@@ -39,6 +39,8 @@ final class WriteCluster implements AutoCloseable {
         conf.setLong("dfs.namenode.fs-limits.min-block-size", 1);
         conf.setInt("dfs.heartbeat.interval", 1);
         conf.set("dfs.namenode.redundancy.interval.seconds", "50ms");
+        // Every block is on every DataNode, also on one that had much to do a moment ago.
+        conf.setBoolean("dfs.namenode.redundancy.considerLoad", false);
         conf.setLong("dfs.datanode.du.reserved", 0);
         conf.set("fs.hdfs.impl", VerbenaFileSystem.class.getName());
         conf.set("fs.AbstractFileSystem.hdfs.impl", VerbenaHdfs.class.getName());
