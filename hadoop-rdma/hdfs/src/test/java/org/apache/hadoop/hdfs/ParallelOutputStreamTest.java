@@ -38,6 +38,7 @@ import org.verbena.hadoop.hdfs.VerbenaFileSystem;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class ParallelOutputStreamTest {
     private static final int LIMIT = 1 << 20; // the default
+    private static final int TRIES = 100;
     private static final String BY_MIDDLEMEN =
         "hadoop.rpc.socket.factory.class.ClientProtocol=" + Middleman.Factory.class.getName();
 
@@ -309,6 +310,9 @@ final class ParallelOutputStreamTest {
     private boolean writeBeside(Middleman between, DistributedFileSystem by, String name, byte[] content) throws IOException {
         try (between) {
             boolean streamed = write(by, name, content);
+            for (int again = 0; between.connections() == 0 && again < TRIES; again++) { // the NameNode chooses DataNodes
+                streamed = write(by, name, content);
+            }
             assertTrue(between.connections() > 0, name + " had no connection to the DataNode");
             return streamed;
         }
