@@ -108,6 +108,18 @@ class SessionTest(Case):
                 self.assertIn(f"the command is ended: signal {number.name}", output)
                 self.assert_nothing_left()
 
+    def test_a_signal_while_the_session_stops_stops_nothing_less(self):
+        mark = self.folder / "mark"
+        slow = self.folder / "slow"  # a server that takes its time to end
+        slow.write_text(f"#!/bin/sh\ntrap 'touch {mark}; sleep 3; kill $!; exit 0' TERM\n'{SERVER}' \"$@\" &\nwait\nwait\n")
+        slow.chmod(0o755)
+        child = self.begin(*self.words("run", "--memcached-program", str(slow), "--time-limit", "900", "--", "true"))
+        self.wait_for("a server is being ended", mark.exists)
+        child.send_signal(signal.SIGTERM)
+        output, _ = child.communicate(timeout=LIMIT)
+        self.assertEqual(child.returncode, 0, output)
+        self.assert_nothing_left()
+
     def test_the_end_of_the_job_leaves_time_to_save(self):
         status, output = self.run_all(*self.words("run", "--time-limit", "26", "--reserve", "14", "--least", "0", "--", "sleep",
                                                "1000"))

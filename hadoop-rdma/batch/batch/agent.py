@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One process in front of each node's step, which starts the node's daemons, watches and ends them. It hears of them by the board.
 
-H36: a step that forks and exits takes its daemons along."""
+A step that forks and exits takes its daemons along."""
 import ctypes
 import os
 import shutil

@@ -3,26 +3,21 @@
 import argparse
 import os
 import secrets
-import signal
 import subprocess
 import sys
 import time
 
-from . import agent, jobs
+from . import agent, jobs, signals
 from .errors import Failed
-from .hadoop import MODES
+from .hadoop import MODES, SHARED
 from .session import Session, say
+from .signals import Interrupted
 
 EXAMPLE = """in a batch script:
   verbena-batch run --hadoop $HADOOP_HOME --mode hhh --in data=/in --out /out=result -- \\
       yarn jar $HADOOP_HOME/share/hadoop/mapreduce/hadoop-mapreduce-examples-3.5.0.jar wordcount /in /out
 """
 TIMED_OUT = 124  # exit status, as that of timeout(1)
-SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
-
-
-class Interrupted(Exception):
-    """A signal of the batch system or the user."""
 
 
 def _nodes(parser):
@@ -127,6 +122,12 @@ def _checked(options, job):
         raise Failed("nothing to start: give --hadoop, --spark or --memcached")
     if (options.into or options.out) and not options.hadoop:
         raise Failed("--in and --out copy to and from the file system of --hadoop")
+    if options.hbase and not options.hadoop:
+        raise Failed("--hbase needs --hadoop, whose file system has its tables")
+    if options.buffer and (options.mode != "lustre" or not options.hadoop):
+        raise Failed("--buffer stands before the shared folder of --mode lustre: give both, and --hadoop")
+    if options.hadoop and options.mode in SHARED and not options.shared:
+        raise Failed(f"--mode {options.mode} needs --shared FOLDER, a folder on the parallel file system that all nodes see")
     list(_pairs(options.into, "in")), list(_pairs(options.out, "out"))
     if job.ends is not None and job.ends - time.time() < options.reserve + options.least:
         raise Failed(f"this job ends in {max(0, int(job.ends - time.time()))} s, of which saving and stopping get "
@@ -150,9 +151,12 @@ def _begun(options, watched):
     session = Session(work, job, kept)
     say(f"{len(job.nodes)} nodes by {job.launcher}; settings and logs: {work}")
     session.start(watched)
-    if not _copy(session, "-put", _pairs(options.into, "in")):
+    try:
+        if not _copy(session, "-put", _pairs(options.into, "in")):
+            raise Failed("the data of --in is not there: nothing was run")
+    except BaseException:
         session.stop()
-        raise Failed("the data of --in is not there: nothing was run")
+        raise
     return session
 
 
@@ -189,6 +193,15 @@ def _run_in(session, words):
             _end(child)
 
 
+def _saved_and_stopped(session):
+    """Whether all is saved; the daemons are ended in any case."""
+    signals.ignore()
+    try:
+        return save(session)
+    finally:
+        session.stop()
+
+
 def run(options):
     words = options.words[1:] if options.words[:1] == ["--"] else options.words
     if not words:
@@ -200,8 +213,7 @@ def run(options):
         say(f"the command is ended: {reason}")
         status = 1
     finally:
-        saved = save(session)
-        session.stop()
+        saved = _saved_and_stopped(session)
     return status or (0 if saved else 1)
 
 
@@ -226,20 +238,7 @@ def status(options):
 
 def stop(options):
     session = Session.restored(os.path.abspath(options.work))
-    saved = save(session)
-    session.stop()
-    return 0 if saved else 1
-
-
-def _interrupt():
-    """The first signal raises; later ones are ignored, since saving and stopping are what they would ask for."""
-    def interrupted(number, _frame):
-        for one in SIGNALS:
-            signal.signal(one, signal.SIG_IGN)
-        raise Interrupted(f"signal {signal.Signals(number).name}")
-
-    for number in SIGNALS:
-        signal.signal(number, interrupted)
+    return 0 if _saved_and_stopped(session) else 1
 
 
 def main():
@@ -247,7 +246,7 @@ def main():
     if options.command == "agent":
         agent.run(options.work, options.index)
         return 0
-    _interrupt()
+    signals.interrupt()
     chosen = {"run": run, "start": start, "status": status, "stop": stop,
               "save": lambda given: 0 if save(Session.restored(os.path.abspath(given.work))) else 1}[options.command]
     try:

@@ -38,8 +38,6 @@ class Hadoop:
     def __init__(self, at):
         self._at, self._options = at, at.options
         self._mode = at.options.mode
-        if self._mode in SHARED and not at.options.shared:
-            raise Failed(f"--mode {self._mode} needs --shared FOLDER, a folder on the parallel file system that all nodes see")
         self._jar = None if self._mode == "stock" else at.options.jar or places.built(
             "hadoop-rdma/dist/target/hadoop-rdma-*[0-9].jar", "the jar of hadoop-rdma")
         self.buffer = None  # of the mode lustre

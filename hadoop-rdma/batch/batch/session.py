@@ -13,6 +13,7 @@ import threading
 import time
 from types import SimpleNamespace
 
+from . import signals
 from .board import Board
 from .buffer import Buffer
 from .errors import Failed, tail
@@ -33,10 +34,6 @@ SIGN = 5  # seconds between two signs of life
 def systems(at):
     """What a session has, in the order of its start."""
     hadoop = Hadoop(at) if at.options.hadoop else None
-    if at.options.hbase and hadoop is None:
-        raise Failed("--hbase needs --hadoop, whose file system has its tables")
-    if at.options.buffer and (hadoop is None or at.options.mode != "lustre"):
-        raise Failed("--buffer stands before the shared folder of --mode lustre: give both, and --hadoop")
     buffer = [Buffer(at, hadoop)] if at.options.buffer else []
     return [*buffer, *([hadoop] if hadoop else []), *([HBase(at, hadoop)] if at.options.hbase else []),
             *([Spark(at)] if at.options.spark else []), *([Memcached(at)] if at.options.memcached else [])]
@@ -115,7 +112,7 @@ class Session:
                                   "own": {str(index): at.own(index) for index in at.indexes()}})
 
     def _check(self, nodes):
-        """H37: nodes are told apart by their place in the job's list; two with one address are one host,
+        """Nodes are told apart by their place in the job's list; two with one address are one host,
         or names that are wrong."""
         for index, one in enumerate(nodes):
             say(f"node {index} {one['name']}: {one['address']}, {one['processors']} processors, {one['memory']} MiB")
@@ -132,6 +129,8 @@ class Session:
         """The true value of look(). lack() says what is missing when none comes in time."""
         def checked():
             self.check()
+            if (self.remaining() or 1) <= 0:
+                raise Failed(f"the job ends in {self.options.reserve} s: {lack() or 'nothing was run'}")
             return look()
 
         found = self.board.wait(checked, limit)
@@ -180,6 +179,7 @@ class Session:
 
     def stop(self):
         """Ends all daemons, those of the highest rank first, and the agents. Says what did not end."""
+        signals.ignore()
         ranks = sorted({state["rank"] for state in self.states().values()}, reverse=True)
         for rank in ranks:
             self.board.write("stop", rank)
