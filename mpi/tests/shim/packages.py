@@ -56,7 +56,6 @@ PACKAGES = (
     Package("ABINIT", "abinit", ("abinit.abi",), (r"\n *etotal +",), files=("abinit.abi", "01h.pspgth"), output="abinit.abo"),
     Package("CP2K", "cp2k.psmp", ("-i", "cp2k.inp"), (r"ENERGY\| Total FORCE_EVAL[^:]*: +",),
             files=("cp2k.inp", "cp2k/BASIS_SET", "cp2k/GTH_POTENTIALS")),
-    Package("NWChem", "nwchem.openmpi", ("nwchem.nw",), (r"Total SCF energy = +",), files=("nwchem.nw", "nwchem/libraries")),
     Package("IQ-TREE", "iqtree2-mpi", ("-s", "tree.phy", "-m", "JC", "-seed", "1", "-nt", "1"), (r"BEST SCORE FOUND : ",)),
     Package("mpi4py", "python3", ("python.py",), (r"result ", r"result \d+ ", r"result \d+ \S+ "), ranks=3, files=("python.py",)),
     Package("NetPIPE", "NPopenmpi", ("-u", "1024", "-n", "10"), (r"\n *45: +", r"\n *45: +\d+ bytes +")),
