@@ -73,8 +73,8 @@ class SessionTest(Case):
 
     def test_a_start_that_fails_takes_down_what_has_come_up(self):
         broken = self.folder / "broken"
-        broken.write_text(f"#!/bin/sh\n[ -e '{self.folder}/one' ] && echo no memory for the second >&2 && exit 3\n"
-                          f"touch '{self.folder}/one'\nexec '{SERVER}' \"$@\"\n")
+        broken.write_text(f"#!/bin/sh\nmkdir '{self.folder}/one' 2>/dev/null || {{ echo no memory for the second >&2; exit 3; }}\n"
+                          f"exec '{SERVER}' \"$@\"\n")
         broken.chmod(0o755)
         status, output = self.run_all(*self.words("run", "--memcached-program", str(broken), "--time-limit", "900", "--", "true"))
         self.assertEqual(status, 1)

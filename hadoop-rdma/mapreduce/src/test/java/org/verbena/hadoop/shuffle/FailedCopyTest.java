@@ -11,7 +11,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.Text;
 import org.apache.hadoop.mapred.Counters;
 import org.apache.hadoop.mapred.JobConf;
@@ -74,7 +73,7 @@ class FailedCopyTest {
         ShuffleCounters counting = counting();
         try (CoreClient client = new CoreClient(node.conf, TestNode.secret())) {
             FetchShare<Text, Text> share = new FetchShare<>(TestNode.JOB, TestNode.secret(), client, merge(counting), counting,
-                new ShuffleConf(new Configuration(false)), new SharedFiles(null, null, System::nanoTime), 120_000);
+                node.conf, new SharedFiles(null, null, System::nanoTime), 120_000);
             new CoreFetcher<>(job, reduce, scheduler, Reporter.NULL, ShuffleClientMetrics.create(reduce, job),
                 Throwable::printStackTrace, share).copyFromHost(scheduler.getHost());
         }

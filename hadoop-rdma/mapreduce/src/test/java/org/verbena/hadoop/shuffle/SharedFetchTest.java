@@ -100,6 +100,7 @@ class SharedFetchTest {
         JobConf job = new JobConf(false);
         job.setNumMapTasks(MAPS);
         job.set("verbena.shuffle.source", source);
+        TestNode.bePatient(job);
         ShuffleConf conf = new ShuffleConf(job);
         Reporter reporter = (Reporter) Proxy.newProxyInstance(Reporter.class.getClassLoader(), new Class<?>[] {Reporter.class},
             (proxy, method, words) -> counters.findCounter((String) words[0], (String) words[1]));

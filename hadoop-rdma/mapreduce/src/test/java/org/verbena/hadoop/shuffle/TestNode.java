@@ -30,6 +30,7 @@ import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.server.api.ApplicationInitializationContext;
 import org.apache.hadoop.yarn.server.api.AuxiliaryLocalPathHandler;
 import org.verbena.core.VbnPeer;
+import org.verbena.core.plugin.PluginSetting;
 
 /** A NodeManager's shuffle service in this process, with the outputs of one job's maps: of each, so many bytes for each reducer. */
 final class TestNode implements AutoCloseable {
@@ -38,7 +39,8 @@ final class TestNode implements AutoCloseable {
     private static final byte[] SECRET = "0123456789abcdef0123".getBytes(StandardCharsets.US_ASCII);
     private static final int CHECKSUM = 4;
 
-    final ShuffleConf conf = new ShuffleConf(new Configuration(false));
+    /** Of a reducer that waits for the core: with the usual wait it fetches by HTTP from a node whose host is loaded. */
+    final ShuffleConf conf = patient();
     private final List<File> folders;
     private final VerbenaShuffleHandler handler = new VerbenaShuffleHandler();
     private final int port;
@@ -64,6 +66,17 @@ final class TestNode implements AutoCloseable {
         handler.initializeApplication(new ApplicationInitializationContext(user(), ApplicationId.newInstance(1, 1),
             ShuffleHandler.serializeServiceData(token)));
         port = ShuffleHandler.deserializeMetaData(handler.getMetaData());
+    }
+
+    private static ShuffleConf patient() {
+        Configuration site = new Configuration(false);
+        bePatient(site);
+        return new ShuffleConf(site);
+    }
+
+    /** A reducer with these settings waits for the core. */
+    static void bePatient(Configuration site) {
+        site.setLong(PluginSetting.SHUFFLE_CONNECT_WAIT_MS.key(), 2 * TimeUnit.NANOSECONDS.toMillis(LIMIT));
     }
 
     private static String user() {
