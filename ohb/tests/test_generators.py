@@ -52,7 +52,8 @@ class Generators(unittest.TestCase):
         cls.addClassCleanup(cls.folder.cleanup)
         for name, more in (("mcload", ()), ("mcnative", (os.path.join(HERE, "vmc_changed.c"),))):
             subprocess.run(["cc", "-std=c11", "-D_GNU_SOURCE", "-I", os.path.join(ROOT, "memcached-rdma", "client", "include"),
-                            os.path.join(ROOT, "ohb", "c", name + ".c"), *more, "-o", cls.program(name), "-lssl", "-lcrypto"], check=True)
+                            os.path.join(ROOT, "ohb", "c", name + ".c"), *more, "-o", cls.program(name), "-lssl",
+                            "-lcrypto"], check=True)
 
     @classmethod
     def program(cls, name):
