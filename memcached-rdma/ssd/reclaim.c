@@ -142,7 +142,9 @@ bool disk_reclaim(disk_t *disk, const disk_owner_t *owner)
     if (page == NULL)
         return false;
     emptying_t emptying = {.disk = disk, .owner = owner, .page = page, .number = page_number(disk, page)};
-    uint32_t objects = page->objects;
+    pthread_mutex_lock(&disk->lock);
+    const uint32_t objects = page->objects;
+    pthread_mutex_unlock(&disk->lock);
     const char *wrong = empty_page(&emptying);
     free(emptying.window);
     if (wrong != NULL)
