@@ -26,7 +26,10 @@ THREADS = "dfs.datanode.max.transfer.threads"
 
 class AdminTest(WritingCase):
     def admin(self, *words):
-        return self.ended(self.client.run("hdfs", "dfsadmin", *words), words)
+        done = self.client.run("hdfs", "dfsadmin", *words)
+        if "EOFException" in done.stdout + done.stderr:  # of a connection to the DataNode that another test has restarted
+            done = self.client.run("hdfs", "dfsadmin", *words)
+        return self.ended(done, words)
 
     def ipc(self, name):
         return f"{HOST}:{self.cluster.ports[name + '-ipc']}"
