@@ -121,7 +121,7 @@ class SessionTest(Case):
         self.assert_nothing_left()
 
     def test_the_end_of_the_job_leaves_time_to_save(self):
-        status, output = self.run_all(*self.words("run", "--time-limit", "26", "--reserve", "14", "--least", "0", "--", "sleep",
+        status, output = self.run_all(*self.words("run", "--time-limit", "44", "--reserve", "14", "--least", "0", "--", "sleep",
                                                "1000"))
         self.assertEqual(status, 124, output)
         self.assertIn("the job ends in 14 s: the command is ended, so that there is time to save", output)
@@ -135,7 +135,7 @@ class SessionTest(Case):
 
     def test_agents_whose_leader_is_killed_end_by_themselves(self):
         mark = self.folder / "mark"
-        child = self.begin(*self.words("run", "--orphan", "12", "--time-limit", "900", "--", "sh", "-c",
+        child = self.begin(*self.words("run", "--orphan", "30", "--time-limit", "900", "--", "sh", "-c",
                                        f"touch '{mark}'; exec sleep 1000"))
         self.until_running(child, mark)
         child.kill()

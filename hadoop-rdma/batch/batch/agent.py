@@ -16,6 +16,7 @@ from .errors import Failed, tail
 
 PR_SET_PDEATHSIG = 1
 GRACE = 30  # seconds that a daemon has after SIGTERM
+LOOK = 1  # second that counts at most between two looks
 FIRST = 120  # seconds until the session is seen
 
 
@@ -60,7 +61,7 @@ class Agent:
         self._board, self._index, self._work = Board(work), index, work
         self._daemons, self._folders, self._said = [], [], None
         self._stopped, self._orphan = False, float("inf")
-        self._sign = None, time.monotonic()  # the session's last sign of life, and when it came: clocks of nodes differ
+        self._sign, self._looked, self._waited = None, time.monotonic(), 0  # of the session; clocks of nodes differ
 
     def _started(self):
         """What every node says first; the plan for it follows."""
@@ -81,9 +82,10 @@ class Agent:
     def _is_orphan(self):
         """Whether a session that watches its agents has given no sign for long: it was killed."""
         sign = self._board.read("sign")
-        if sign != self._sign[0]:
-            self._sign = sign, time.monotonic()
-        return sign is not None and time.monotonic() - self._sign[1] > self._orphan
+        now = time.monotonic()
+        self._waited = 0 if sign != self._sign else self._waited + min(now - self._looked, LOOK)  # time without looks
+        self._sign, self._looked = sign, now
+        return sign is not None and self._waited > self._orphan
 
     def _say(self):
         now = {one.name: one.state() for one in self._daemons}
@@ -121,8 +123,12 @@ class Agent:
             while self._turn():
                 time.sleep(PAUSE)
         finally:
-            for one in self._daemons:
-                one.end()
+            self._stopped = True
+            deadline = time.monotonic() + 2 * GRACE
+            while not all(one.ended() for one in self._daemons) and time.monotonic() < deadline:
+                for one in self._daemons:
+                    one.end()
+                time.sleep(PAUSE)
             for folder in self._folders:
                 shutil.rmtree(folder, ignore_errors=True)
             self._board.write(f"gone/{self._index}", socket.gethostname())
@@ -133,6 +139,6 @@ def run(work, word):
     index = int(os.environ[word] if not word.isdigit() else word)
     try:
         Agent(work, index).run()
-    except Failed as failure:
-        Board(work).write(f"failed/{index}", str(failure))
+    except Exception as failure:
+        Board(work).write(f"failed/{index}", str(failure) or repr(failure))
         raise

@@ -4,10 +4,12 @@
 Each file has one writer, and is there whole or not at all. A folder of NFS shows a new file after some seconds, up to half a minute
 with its defaults: whoever waits lists the folder first, which makes the client ask its server.
 """
+import errno
 import json
 import os
 import time
 
+TRIES = 20  # of a file that is replaced meanwhile
 PAUSE = 0.25  # seconds between two looks
 
 
@@ -27,13 +29,22 @@ class Board:
 
     def read(self, name, default=None):
         """The value; the default when it is not there."""
-        path = self.path(name)
-        try:
-            os.listdir(os.path.dirname(path))
-            with open(path) as file:
-                return json.load(file)
-        except (FileNotFoundError, NotADirectoryError):
-            return default
+        for _ in range(TRIES):
+            try:
+                return self._read(self.path(name))
+            except (FileNotFoundError, NotADirectoryError):
+                return default
+            except OSError as error:
+                if error.errno != errno.ESTALE:
+                    raise
+                time.sleep(PAUSE)  # of NFS: the file was replaced between two steps
+        return default
+
+    @staticmethod
+    def _read(path):
+        os.listdir(os.path.dirname(path))
+        with open(path) as file:
+            return json.load(file)
 
     def wait(self, look, limit):
         """The first true value of look(), or None when none comes within so many seconds."""

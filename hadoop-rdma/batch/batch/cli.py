@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-from . import agent, jobs, signals
+from . import agent, jobs, signals, sites
 from .errors import Failed
 from .hadoop import MODES, SHARED
 from .session import Session, say
@@ -128,6 +128,10 @@ def _checked(options, job):
         raise Failed("--buffer stands before the shared folder of --mode lustre: give both, and --hadoop")
     if options.hadoop and options.mode in SHARED and not options.shared:
         raise Failed(f"--mode {options.mode} needs --shared FOLDER, a folder on the parallel file system that all nodes see")
+    for word in options.spark_conf:
+        if "=" not in word:
+            raise Failed(f"--spark-conf {word}: write NAME=VALUE")
+    sites.chosen(options.set)
     list(_pairs(options.into, "in")), list(_pairs(options.out, "out"))
     if job.ends is not None and job.ends - time.time() < options.reserve + options.least:
         raise Failed(f"this job ends in {max(0, int(job.ends - time.time()))} s, of which saving and stopping get "

@@ -22,10 +22,11 @@ class HBase:
         self._at, self._hadoop = at, hadoop
         home = at.options.hbase
         lib = os.path.join(home, "lib") if os.path.isdir(os.path.join(home, "lib")) else home
-        if not any(name.startswith("hbase-server") for name in os.listdir(lib) if os.path.isdir(lib)):
+        if not (os.path.isdir(lib) and any(name.startswith("hbase-server") for name in os.listdir(lib))):
             raise Failed(f"--hbase {home} has no jars of HBase: give the folder of an unpacked release")
         beside = os.path.join(lib, "client-facing-thirdparty")
-        self._path = f"{lib}/*" + (f":{beside}/*" if os.path.isdir(beside) else "")
+        self._path = f"{home}:{lib}/*" + (  # pages of the daemons lie in home
+            f":{beside}/*" if os.path.isdir(beside) else "")
         self._jar = None if at.options.mode == "stock" else at.options.hbase_jar or places.built(
             "hbase-rdma/dist/target/hbase-rdma-*[0-9].jar", "the jar of hbase-rdma")
 
@@ -53,6 +54,8 @@ class HBase:
             files = {name: client[name] for name in ("core-site", "hdfs-site")}
             chosen = sites.chosen(self._at.options.set).get("hbase-site", {})
             folder = self._at.conf("hbase" if node is None else f"hbase{node}")
+            for page in ("master", "static"):  # the master looks for its pages, which a folder of jars lacks
+                os.makedirs(os.path.join(folder, "hbase-webapps", page), exist_ok=True)
             sites.write(folder, {**files, "hbase-site": {**self._site(node), **chosen}})
 
     def _daemon(self, kind, node, rank, main):
@@ -70,7 +73,8 @@ class HBase:
         count, seen = len(self._at.nodes), state.get("numRegionServers", 0)
         if seen < count:
             return f"{seen} of {count} region servers have registered" if state else "HBase's master does not answer"
-        return None if state.get("tag.isActiveMaster") == "true" else "HBase's master is not active"
+        ready = state.get("tag.isActiveMaster") == "true" and state.get("masterFinishedInitializationTime", 0) > 0
+        return None if ready else "HBase's master has not finished its start"
 
     def environment(self):
         return {"HBASE_CONF_DIR": self._at.conf("hbase"), **({"HBASE_CLASSPATH": self._jar} if self._jar else {})}

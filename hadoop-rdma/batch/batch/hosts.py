@@ -48,6 +48,9 @@ def _memory(environment):
     given = environment.get("SLURM_MEM_PER_NODE", "")
     if given.isdigit() and int(given) > 0:
         return int(given)
+    each, count = environment.get("SLURM_MEM_PER_CPU", ""), environment.get("SLURM_CPUS_ON_NODE", "")
+    if each.isdigit() and count.isdigit():
+        return int(each) * int(count)
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
 
 

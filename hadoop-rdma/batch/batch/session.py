@@ -7,6 +7,7 @@ The board (board.py) has, each by one writer:
     stop            the leader: the rank that ends        gone/N      the agent: all has ended, its folders are removed
     sign            the leader, while it watches          failed/N    the agent: why it could not start
 """
+import contextlib
 import os
 import shutil
 import threading
@@ -90,7 +91,8 @@ class Session:
     def _live(self):
         count = 0
         while True:
-            self.board.write("sign", count := count + 1)
+            with contextlib.suppress(OSError):  # a full quota or a folder that is away: the next sign may come in time
+                self.board.write("sign", count := count + 1)
             if self._over.wait(SIGN):
                 return
 
@@ -149,8 +151,8 @@ class Session:
         """Raises Failed when a node or a daemon has ended."""
         for index, name in enumerate(self.job.nodes):
             why = self.board.read(f"failed/{index}")
-            if why:
-                raise Failed(f"node {name}: {why}")
+            if why or self.board.read(f"gone/{index}"):
+                raise Failed(f"node {name}: {why or 'its agent has ended; see launchers.log'}")
         for name, state in self.states().items():
             if state["status"] is not None:
                 log = os.path.join(self.work, "log", name + ".log")
