@@ -16,7 +16,7 @@ typedef struct wire {
     char *kept;         /* NULL: nothing */
     size_t kept_bytes;
     bool shaken; /* the handshake is done */
-    bool dry;    /* what has come is no whole record */
+    bool dry;    /* the bytes that have arrived are no whole record of TLS */
     bool broken;
 } wire_t;
 
