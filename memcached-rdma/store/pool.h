@@ -87,7 +87,6 @@ typedef struct pool {
     uint32_t target;
     uint32_t used;     /* not free */
     uint32_t capacity; /* of all memories */
-    bool spares_stay;  /* for the index, too: stubs need them (shelf.c) */
     uint64_t entered;  /* grains that have entered `aged` */
     list_link_t aged;
     list_link_t free[FREE_CLASSES];

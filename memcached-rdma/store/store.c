@@ -57,7 +57,6 @@ store_status_t store_open(const store_config_t *config, store_t **store_p)
     }
     unsigned opened = 0;
     store_status_t status = pool_open(&store->pool, config, store->page, config->bytes / store->shard_count);
-    store->pool.spares_stay = config->shelf.put != NULL;
     for (; status == STORE_OK && opened < store->shard_count; opened++)
         status = shard_open(&store->shards[opened], store, opened);
     if (status != STORE_OK)

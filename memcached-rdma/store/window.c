@@ -109,9 +109,9 @@ static bool choose(pool_t *pool, uint32_t grains, uint64_t avoid, window_t *best
 
 /* ------------------------------------------------------------------------------------------- an index */
 
-/* Below the index at the end of a memory, so that it does not cut up the space; where something is pinned, below that. With a
- * shelf also below spares, without which stubs of the window would have no place, and below open segments: each would be emptied
- * into a spare beside it, and become the next spare. */
+/* Below the index at the end of a memory, so that it does not cut up the space; where something is pinned, below that. Also below
+ * spares, without which what is kept of the next extents would have no place, and below open segments: each would be emptied into a
+ * spare beside it, and become the next spare. */
 static bool choose_high(const pool_t *pool, const pool_memory_t *memory, uint32_t grains, uint64_t avoid,
                         window_t *window)
 {
@@ -119,7 +119,7 @@ static bool choose_high(const pool_t *pool, const pool_memory_t *memory, uint32_
     while (at > 0 && end - at < grains) {
         const extent_t *extent = memory->at[at - 1];
         at = pool_grain_in_memory(pool, extent->grain);
-        bool stays = pool->spares_stay && (extent->kind == EXTENT_SPARE || extent->kind == EXTENT_OPEN);
+        bool stays = extent->kind == EXTENT_SPARE || extent->kind == EXTENT_OPEN;
         if (stays || !is_usable(extent, avoid))
             end = at;
     }
