@@ -100,7 +100,7 @@ def _others():
 def _meta(later=False):
     letters = [bytes([c]) for c in range(33, 127)]
     common = [letter for letter in letters if letter != b"K"]  # pins items: memcached has no such flag
-    tokens = (b"", b"5", b"x", b"-1")
+    tokens = (b"", b"50", b"x", b"-1") # as a TTL it may lose some seconds
     for command, value in ((b"mg n", b""), (b"ms n 2", b"11\r\n"), (b"md n", b""), (b"ma n", b"")):
         for letter in common:
             if not later and (letter, command[:2]) in LATER:
