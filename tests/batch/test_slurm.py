@@ -56,9 +56,9 @@ class SlurmTest(Case):
         return *self.slurm.state(job), self.output()
 
     def assert_gone(self):
-        self.wait_for("nothing of the session is left", lambda: not list(self.local.glob("*")))
         token = json.loads((self.work / "session").read_text())["options"]["token"]
-        self.assertEqual(list(SHM.glob(f"verbena-*-{token}-*")), [])
+        self.wait_for("nothing of the session is left",
+                      lambda: not [*self.local.glob("*"), *SHM.glob(f"verbena-*-{token}-*")])
 
     def test_a_job_has_its_hdfs_in_a_mode_and_its_data_comes_in_and_out(self):
         job = self.submit(*self.hadoop("hhh", "--out", f"/copy={self.folder}/result", "--", "sh", "-c", f"{SHELL} -cp /in /copy"))
