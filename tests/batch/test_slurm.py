@@ -22,6 +22,7 @@ FULL = unittest.skipUnless(os.environ.get("VERBENA_TEST_FULL"), "with --full")
 SHELL = "java -cp $HADOOP_CONF_DIR:$HADOOP_CLASSPATH:$HADOOP_HOME/* org.apache.hadoop.fs.FsShell"
 FINISHED = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT")
 BYTES = 3_000_000
+PATIENT = "core-site:verbena.hdfs.connect.wait.ms=600000"  # a loaded machine may take long to connect by the core
 
 
 @unittest.skipUnless(PACKAGES, "needs Debian's packages of Slurm")
@@ -44,7 +45,7 @@ class SlurmTest(Case):
     def hadoop(self, mode, *words):
         """A run with HDFS that copies a file in and out."""
         return self.words("run", "--hadoop", java.library(), "--jar", JAR, "--mode", mode, "--memory", "64m", "--heap", "512",
-                          "--set", "hdfs-site:dfs.replication=2", "--in", f"{self.folder}/source=/in", *words)
+                          "--set", "hdfs-site:dfs.replication=2", "--set", PATIENT, "--in", f"{self.folder}/source=/in", *words)
 
     def output(self):
         path = self.folder / "job.out"
