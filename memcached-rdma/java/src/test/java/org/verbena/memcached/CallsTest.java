@@ -48,7 +48,7 @@ class CallsTest {
     @BeforeEach
     void open() throws IOException {
         server = startServer();
-        client = MemcachedClient.open(server.address() + ";timeout=60000" + options());
+        client = MemcachedClient.open(server.patient() + options());
     }
 
     @AfterEach

@@ -56,7 +56,7 @@ class FaultsTest {
     @Test
     void a_silent_server_of_three_ends_a_bulk_get_with_what_the_others_have() throws Exception {
         try (ServerProcess a = start("a"); ServerProcess b = start("b"); ServerProcess c = start("c");
-            MemcachedClient writer = open(a.address() + "," + b.address() + "," + c.address(), ";timeout=60000");
+            MemcachedClient writer = open(a.address() + "," + b.address() + "," + c.address(), ServerProcess.PATIENT);
             MemcachedClient client = open(a.address() + "," + b.address() + "," + c.address(), ";timeout=1500")) {
             List<String> keys = new ArrayList<>();
             for (int i = 0; i < 300; i++) {
@@ -122,13 +122,13 @@ class FaultsTest {
         try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             port = free.getLocalPort();
         }
-        try (MemcachedClient client = open("127.0.0.1:" + port, ";timeout=60000")) {
+        try (MemcachedClient client = open("127.0.0.1:" + port, ServerProcess.PATIENT)) {
             MemcachedException failure = failure(() -> client.get("key"));
             assertEquals(Kind.SERVER_DEAD, failure.kind());
             assertTrue(failure.getMessage().contains("cannot connect: Connection refused"), failure.getMessage());
             assertTrue(client.explain().get(0).contains("not connected: cannot connect"), client.explain().get(0));
         }
-        try (MemcachedClient client = open("no.such.host.invalid:1", ";timeout=60000")) {
+        try (MemcachedClient client = open("no.such.host.invalid:1", ServerProcess.PATIENT)) {
             assertTrue(failure(() -> client.get("key")).getMessage().contains("cannot resolve 'no.such.host.invalid'"));
         }
     }
@@ -149,7 +149,7 @@ class FaultsTest {
 
     @Test
     void a_full_queue_fails_at_once_and_recovers() throws Exception {
-        try (ServerProcess server = start("a"); MemcachedClient client = open(server.address(), ";timeout=60000")) {
+        try (ServerProcess server = start("a"); MemcachedClient client = open(server.address(), ServerProcess.PATIENT)) {
             client.set("key", new byte[10]);
             server.signal("STOP");
             List<CompletableFuture<Value>> gets = new ArrayList<>();
@@ -169,7 +169,7 @@ class FaultsTest {
 
     @Test
     void values_on_their_way_are_bounded() throws Exception {
-        try (ServerProcess server = start("a"); MemcachedClient client = open(server.address(), ";timeout=60000")) {
+        try (ServerProcess server = start("a"); MemcachedClient client = open(server.address(), ServerProcess.PATIENT)) {
             client.set("key", new byte[10]);
             server.signal("STOP");
             ByteBuffer value = ByteBuffer.allocateDirect(1 << 20);
@@ -244,7 +244,7 @@ class FaultsTest {
     @Test
     void close_ends_calls_on_their_way() throws Exception {
         try (ServerProcess server = start("a")) {
-            MemcachedClient client = open(server.address(), ";timeout=60000");
+            MemcachedClient client = open(server.address(), ServerProcess.PATIENT);
             client.set("key", new byte[10]);
             server.signal("STOP");
             CompletableFuture<Value> get = client.async().get("missing"); // which no one-sided get finds
@@ -259,7 +259,7 @@ class FaultsTest {
     @Test
     void close_ends_the_wait_of_another_thread() throws Exception {
         try (ServerProcess server = start("a")) {
-            MemcachedClient client = open(server.address(), ";timeout=60000");
+            MemcachedClient client = open(server.address(), ServerProcess.PATIENT);
             client.set("key", new byte[10]);
             server.signal("STOP");
             List<CompletableFuture<MemcachedException>> waits = new ArrayList<>();
@@ -277,7 +277,7 @@ class FaultsTest {
 
     @Test
     void an_interrupt_stays_set_and_ends_nothing() throws Exception {
-        try (ServerProcess server = start("a"); MemcachedClient client = open(server.address(), ";timeout=60000")) {
+        try (ServerProcess server = start("a"); MemcachedClient client = open(server.address(), ServerProcess.PATIENT)) {
             Thread.currentThread().interrupt();
             client.set("key", new byte[10]);
             assertTrue(Thread.interrupted());

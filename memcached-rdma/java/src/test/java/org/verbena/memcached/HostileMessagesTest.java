@@ -52,7 +52,7 @@ class HostileMessagesTest {
         hello.put(0, (byte) 1).put(1, (byte) 2).putShort(2, (short) address.length).put(32, address);
         String line = "vbn1 " + Base64.getEncoder().encodeToString(hello.array()) + "\r\n";
         server = new ScriptedServer(asked -> asked.startsWith("vbn1") ? line : "MN\r\n");
-        client = MemcachedClient.open(server.address() + ";timeout=60000;carrier=messages");
+        client = MemcachedClient.open(server.address() + ServerProcess.PATIENT + ";carrier=messages");
     }
 
     @AfterEach
@@ -151,7 +151,7 @@ class HostileMessagesTest {
             reads = 1;
             pageKey = key;
             script = (peer, id) -> answer(peer, id, OK, 0, direct(3, 'v'));
-            try (MemcachedClient other = MemcachedClient.open(server.address() + ";timeout=60000;carrier=messages")) {
+            try (MemcachedClient other = MemcachedClient.open(server.address() + ServerProcess.PATIENT + ";carrier=messages")) {
                 for (int i = 0; i < 100; i++) {
                     assertEquals(3, other.get("key").bytes().length);
                 }

@@ -31,7 +31,7 @@ class PinnedTest {
     Path folder;
 
     private static MemcachedClient client(ServerProcess server, String carrier) throws IOException {
-        return MemcachedClient.open(server.address() + ";timeout=60000;carrier=" + carrier + ";key=" + server.keyFile());
+        return MemcachedClient.open(server.patient() + ";carrier=" + carrier + ";key=" + server.keyFile());
     }
 
     private static byte[] value(String key) {
@@ -105,7 +105,7 @@ class PinnedTest {
 
     @Test
     void a_server_without_pinned_items_is_named() throws Exception {
-        try (ServerProcess server = ServerProcess.stock(folder); MemcachedClient client = MemcachedClient.open(server.address())) {
+        try (ServerProcess server = ServerProcess.stock(folder); MemcachedClient client = MemcachedClient.open(server.patient())) {
             for (org.junit.jupiter.api.function.Executable call : new org.junit.jupiter.api.function.Executable[] {
                 () -> client.setPinned("key", new byte[5000]), () -> client.release("key")}) {
                 MemcachedException failure = assertThrows(MemcachedException.class, call);

@@ -106,9 +106,9 @@ class TortureTest {
     @Test
     void no_value_is_wrong_beside_writers() throws Exception {
         try (ServerProcess server = ServerProcess.verbena(folder, "-m", "16");
-            MemcachedClient writer = MemcachedClient.open(server.address() + ";timeout=60000;key=" + server.keyFile());
-            MemcachedClient other = MemcachedClient.open(server.address() + ";timeout=60000;carrier=sockets");
-            MemcachedClient reader = MemcachedClient.open(server.address() + ";timeout=60000;key=" + server.keyFile())) {
+            MemcachedClient writer = MemcachedClient.open(server.patient() + ";key=" + server.keyFile());
+            MemcachedClient other = MemcachedClient.open(server.patient() + ";carrier=sockets");
+            MemcachedClient reader = MemcachedClient.open(server.patient() + ";key=" + server.keyFile())) {
             CompletableFuture<Void> end = new CompletableFuture<>();
             List<CompletableFuture<Void>> writers = List.of(run(() -> write(writer, 0, end, 1)),
                 run(() -> write(other, 1, end, 2)));

@@ -5,6 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketAddress;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -14,20 +21,36 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 
-/** A memcached server in a process of its own, on loopback: Verbena's or Debian's. */
-final class ServerProcess implements AutoCloseable {
+/** A memcached server in a process of its own, on loopback, for tests: Verbena's or Debian's. */
+public final class ServerProcess implements AutoCloseable {
+    /** Options of a client: times that no load uses up. */
+    public static final String PATIENT = ";connect=60000;timeout=60000";
     private static final int LIMIT_SECONDS = 60;
     private static final Path BUILT = Path.of("../../.verbena/build/memcached-release/verbena-memcached");
 
     private final Path folder;
     private final List<String> command;
+    /** Has the port, which nobody else gets while the server is away; a server has it, too, as it asks for reuse. */
+    private final Socket held = new Socket();
+    private final SocketAddress at;
+    private final String address;
     private Process process;
-    private String address;
 
     private ServerProcess(Path folder, List<String> command) throws IOException {
         this.folder = folder;
         this.command = command;
-        start("-1");
+        Path socket = folder.resolve("socket");
+        if (command.contains(socket.toString())) {
+            at = UnixDomainSocketAddress.of(socket);
+            address = socket.toString();
+        } else {
+            held.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+            held.setReuseAddress(true); // after bind: it was free
+            at = held.getLocalSocketAddress();
+            address = "127.0.0.1:" + held.getLocalPort();
+            command.addAll(List.of("-p", Integer.toString(held.getLocalPort())));
+        }
+        start();
     }
 
     /** The path of a program, or the test is skipped. */
@@ -39,13 +62,13 @@ final class ServerProcess implements AutoCloseable {
     }
 
     /** Debian's. */
-    static ServerProcess stock(Path folder) throws IOException {
+    public static ServerProcess stock(Path folder) throws IOException {
         return new ServerProcess(folder, command(program("VERBENA_STOCK_MEMCACHED", Path.of("/usr/bin/memcached"),
             "install the package memcached")));
     }
 
     /** Verbena's; options as on its command line. Its key is in {@link #keyFile}. */
-    static ServerProcess verbena(Path folder, String... options) throws IOException {
+    public static ServerProcess verbena(Path folder, String... options) throws IOException {
         Path key = folder.resolve("memcached.key");
         if (!Files.exists(key)) {
             Files.createFile(key, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
@@ -70,20 +93,19 @@ final class ServerProcess implements AutoCloseable {
         return command;
     }
 
-    private void start(String portOption) throws IOException {
-        Path ports = Files.createTempFile(folder, "ports", "");
-        Path socket = folder.resolve("socket");
-        boolean unix = command.contains(socket.toString());
-        List<String> whole = new ArrayList<>(command);
-        whole.addAll(unix ? List.of() : List.of("-p", portOption));
-        ProcessBuilder builder = new ProcessBuilder(whole).redirectErrorStream(true)
-            .redirectOutput(folder.resolve("server.log").toFile());
-        builder.environment().put("MEMCACHED_PORT_FILENAME", ports.toString());
-        process = builder.start();
-        until("a server that listens",
-            () -> !process.isAlive() || (unix ? Files.exists(socket) : read(ports).contains("TCP INET: ")));
-        assertTrue(process.isAlive(), () -> "the server has ended: " + read(folder.resolve("server.log")));
-        address = unix ? socket.toString() : "127.0.0.1:" + read(ports).replaceAll("(?s).*TCP INET: (\\d+).*", "$1");
+    private void start() throws IOException {
+        Path log = Files.createTempFile(folder, "server", ".log");
+        process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile()).start();
+        until("a server that listens", () -> !process.isAlive() || listens());
+        assertTrue(process.isAlive(), () -> "the server has ended: " + read(log));
+    }
+
+    private boolean listens() {
+        try (SocketChannel channel = SocketChannel.open(at)) {
+            return channel.isConnected();
+        } catch (IOException e) {
+            return false;
+        }
     }
 
     private static String read(Path file) {
@@ -94,8 +116,13 @@ final class ServerProcess implements AutoCloseable {
         }
     }
 
-    String address() {
+    public String address() {
         return address;
+    }
+
+    /** The servers of a client that waits. */
+    String patient() {
+        return address + PATIENT;
     }
 
     Path keyFile() {
@@ -118,13 +145,13 @@ final class ServerProcess implements AutoCloseable {
         }
     }
 
-    void kill() throws InterruptedException {
-        process.destroyForcibly().waitFor(LIMIT_SECONDS, TimeUnit.SECONDS);
+    public void kill() throws InterruptedException {
+        assertTrue(process.destroyForcibly().waitFor(LIMIT_SECONDS, TimeUnit.SECONDS), "the end of a killed server");
     }
 
     /** The same server again, on the same port. */
-    void restart() throws IOException {
-        start(address.substring(address.indexOf(':') + 1));
+    public void restart() throws IOException {
+        start();
     }
 
     /** The same server again, which has saved its items (-e). */
@@ -137,6 +164,11 @@ final class ServerProcess implements AutoCloseable {
     @Override
     public void close() {
         process.destroyForcibly();
+        try {
+            held.close();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** Waits for a condition. */
