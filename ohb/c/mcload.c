@@ -7,20 +7,17 @@
  * Prints one line of JSON: ops, seconds, p50_us and p99_us of a request, and ops per second. No certificate is checked. Every
  * answer is compared with what it should be, but for those to the clients beside; a wrong one ends the program with status 1. */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/tcp.h>
 #include <openssl/ssl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "load.h"
 
 #define KEYS 1000u
 #define BUFFER (64u << 10)
@@ -46,19 +43,6 @@ typedef struct load {
     unsigned key;
     char request[BUFFER], answer[BUFFER], expected[BUFFER];
 } load_t;
-
-static void fail(const char *what)
-{
-    fprintf(stderr, "mcload: %s: %s\n", what, strerror(errno));
-    exit(1);
-}
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 static int open_socket(const char *address)
 {
@@ -194,12 +178,6 @@ static void fill(load_t *load)
     }
     load->sent = 0;
     disconnect(&client);
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return left < right ? -1 : left > right;
 }
 
 /* A request is done. */

@@ -4,28 +4,11 @@
  * usage: mcnative CONFIG get|set SIZE OPS     CONFIG: as of vmc_open
  * Every value that comes is compared with what was set; one that differs ends the program with status 1.
  * Prints one line of JSON as mcload does, with the carrier: how many requests went one-sided, by message, by socket. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
+#include "load.h"
 #include "verbena/mc.h"
 
 #define KEYS 1000u
 #define SIZE_MOST 32768u
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return left < right ? -1 : left > right;
-}
 
 /* The value of a key, which differs from those of its neighbours; the same memory each time. */
 static const char *value_of(unsigned key, unsigned size)

@@ -5,17 +5,14 @@
  * Prints one line of JSON: ops, seconds, gets per second, p50_us and p99_us of a get, and the share of hits. Every value is
  * compared with what was set; a wrong one ends the program with status 1. */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <math.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "load.h"
 
 #define EXPONENT 0.99
 #define SIZE_MOST 32768u
@@ -29,19 +26,6 @@ typedef struct load {
     double *sums; /* of the weights of all keys up to each one */
     char out[SIZE_MOST + 128], in[SIZE_MOST + 128];
 } load_t;
-
-static void fail(const char *what)
-{
-    fprintf(stderr, "mczipf: %s: %s\n", what, strerror(errno));
-    exit(1);
-}
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 static int connect_to(unsigned port)
 {
@@ -191,12 +175,6 @@ static unsigned run_round(load_t *load, double *times)
         receive_stored(load, load->fd[i]);
     }
     return hits;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return left < right ? -1 : left > right;
 }
 
 static unsigned number(const char *text, unsigned least, unsigned most)
