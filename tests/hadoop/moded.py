@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A cluster in a mode, with a shared path and a folder for each storage type, and what tests ask it."""
 import collections
+import contextlib
 import filecmp
 import os
 import pathlib
@@ -170,14 +171,19 @@ class ModeCase(unittest.TestCase):
         version = pathlib.Path(self.cluster.work) / "data" / name / "current/VERSION"
         return re.search(r"datanodeUuid=(\S+)", version.read_text())[1]
 
+    @staticmethod
+    def owner(volume):
+        """The DataNode that the last whole record names: who adopts a volume creates a record, writes it and removes older ones."""
+        for record in sorted(volume.glob("owner.*"), key=lambda path: int(path.suffix[1:]), reverse=True):
+            with contextlib.suppress(FileNotFoundError):
+                if node := re.search(r"node=(\S+)\n", record.read_text()):
+                    return node[1]
+        return ""
+
     def owners(self):
         """{volume: (identity of the owner, folders of data)}."""
-        found = {}
-        for volume in self.shared.glob("*/[!.]*"):
-            records = sorted(volume.glob("owner.*"), key=lambda path: int(path.suffix[1:]))
-            node = re.search(r"node=(\S*)", records[-1].read_text())[1] if records else ""
-            found[volume.name] = node, sorted(path.name for path in volume.glob("data.*"))
-        return found
+        return {volume.name: (self.owner(volume), sorted(path.name for path in volume.glob("data.*")))
+                for volume in self.shared.glob("*/[!.]*")}
 
     def owned(self):
         """{DataNode: volumes}; each has its data under one name."""
