@@ -37,6 +37,7 @@ typedef struct arena {
     size_t at; /* of base in mem */
     rt_blocks_t blocks;
     size_t kept;    /* about so many bytes of free blocks have pages */
+    size_t keeps;   /* they may have so many (Y2) */
     size_t reached; /* bytes from base that were handed out once, at most */
     int is_node;
 } arena_t;
@@ -64,6 +65,7 @@ static arena_t *add_arena(vbn_mem_t *mem, size_t at, size_t size, int is_node)
     arena->base = base;
     arena->at = at;
     arena->is_node = is_node;
+    arena->keeps = RT_MEMORY_KEPT;
     arena->next = arenas;
     arenas = arena;
     return arena;
@@ -186,6 +188,16 @@ static int commit(const arena_t *arena, const rt_block_t *block)
                : rt_fail("%zu bytes: %s", block->size, vbn_error_text());
 }
 
+/* Y2: the block needs pages that were given back too early, if it lies where blocks were handed out. */
+static void keep_more(arena_t *arena, const rt_block_t *block)
+{
+    const size_t ranks = (size_t)(arena->is_node ? rt_node.count : rt.size > 0 ? rt.size : 1);
+    const size_t most = rt_host_bytes() / RT_MEMORY_SHARE / ranks;
+    const size_t missed = block->offset < arena->reached && block->size > arena->kept ? block->size - arena->kept : 0;
+    if (missed > 0 && arena->keeps < most)
+        arena->keeps = missed < most - arena->keeps ? arena->keeps + missed : most;
+}
+
 /* ---- blocks */
 
 static int fails_to_fit(const arena_t *arena, size_t size)
@@ -213,6 +225,7 @@ static int hand_out(arena_t *arena, rt_block_t *block, size_t size, void **addre
 {
     unsigned char *address = arena->base + block->offset;
     const size_t before = arena->reached;
+    keep_more(arena, block);
     if (block->offset + block->size > before)
         arena->reached = block->offset + block->size;
     if (commit(arena, block) != 0) {
@@ -286,7 +299,7 @@ int rt_memory_free(void *address)
     arena->kept += block->size;
     ASAN_POISON_MEMORY_REGION(address, block->size);
     (void)rt_blocks_give(&arena->blocks, block);
-    if (arena->kept > RT_MEMORY_KEPT)
+    if (arena->kept > arena->keeps)
         give_all_back(arena);
     if (arena->context != NULL && arena->blocks.count == 0)
         remove_arena(arena);

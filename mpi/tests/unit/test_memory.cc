@@ -135,6 +135,29 @@ TEST_F(Memory, the_host_gets_back_what_is_free_beyond_a_limit)
     EXPECT_EQ(rt_memory_free(again), 0);
 }
 
+TEST_F(Memory, pages_stay_where_the_program_allocates_again_what_it_has_freed)
+{
+    const size_t size = 40 * MIB; /* above what is kept at first */
+    unsigned char *block = take(size);
+    EXPECT_EQ(rt_memory_free(block), 0);
+    EXPECT_LE(bytes_of_pages(), MIB);
+    block = take(size);
+    EXPECT_EQ(rt_memory_free(block), 0);
+    EXPECT_GE(bytes_of_pages(), size);
+    EXPECT_LE(bytes_of_pages(), size + MIB);
+}
+
+TEST_F(Memory, ranks_keep_a_part_of_the_host_at_most)
+{
+    const size_t most = rt_host_bytes() / RT_MEMORY_SHARE;
+    rt.size = 1 + static_cast<int>(most / (48 * MIB)); /* so each one may keep less than 48 MiB */
+    for (int i = 0; i < 3; i++) {
+        EXPECT_EQ(rt_memory_free(take(64 * MIB)), 0);
+        EXPECT_LE(bytes_of_pages(), MIB);
+    }
+    rt.size = 1;
+}
+
 TEST_F(Memory, blocks_outlive_the_runtime_and_may_be_freed_in_the_next_one)
 {
     unsigned char *block = take(5000), *other = take(70);
