@@ -37,7 +37,7 @@ OWN_TEXTS = {"arguments"} # they look for a tag in an error's text, which is not
 NEWER = {"always", "arguments", "buffers", "call_tags", "chars", "deleted", "error_codes", "forms", "fortran",
          "from_groups", "idup", "info", "inspect", "integers", "isendrecv", "kept", "late", "limit", "neighbors", "nobody",
          "nowhere", "outside", "own_core", "sessions", "sessions_mixed", "sessions_threads", "types_contents",
-         "types_holes", "types_move", "unsupported", "win_accumulates", "win_objects", "win_threads", "win_units", "world"}
+         "types_holes", "types_move", "unsupported", "win_accumulates", "win_objects", "win_units", "world"}
 # With every kind of argument: handles, statuses, arrays, callbacks, attributes, constants, contents of datatypes, windows.
 SHORT = ("any_source", "attributes", "buffered", "cancel", "cart", "freed_comm", "graphs", "grequest", "groups", "handler",
          "intercomm", "many", "outstanding", "own", "pack", "persistent", "probe", "split", "status_error", "threads",
