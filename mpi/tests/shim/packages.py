@@ -31,7 +31,7 @@ STOCK = {"ompi": ("mpirun.openmpi", {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_
 @dataclasses.dataclass(frozen=True)
 class Package:
     """program: its path in the packages. result: what precedes each number of the output. files: of the packages or of INPUTS,
-    copied to where the program runs. own: it also runs on its own library."""
+    copied (folders: linked) to where the program runs. own: it also runs on its own library."""
     name: str
     program: str
     words: tuple
@@ -56,6 +56,7 @@ PACKAGES = (
     Package("ABINIT", "abinit", ("abinit.abi",), (r"\n *etotal +",), files=("abinit.abi", "01h.pspgth"), output="abinit.abo"),
     Package("CP2K", "cp2k.psmp", ("-i", "cp2k.inp"), (r"ENERGY\| Total FORCE_EVAL[^:]*: +",),
             files=("cp2k.inp", "cp2k/BASIS_SET", "cp2k/GTH_POTENTIALS")),
+    Package("NWChem", "nwchem.openmpi", ("nwchem.nw",), (r"Total SCF energy = +",), files=("nwchem.nw", "nwchem/libraries")),
     Package("IQ-TREE", "iqtree2-mpi", ("-s", "tree.phy", "-m", "JC", "-seed", "1", "-nt", "1"), (r"BEST SCORE FOUND : ",)),
     Package("mpi4py", "python3", ("python.py",), (r"result ", r"result \d+ ", r"result \d+ \S+ "), ranks=3, files=("python.py",)),
     Package("NetPIPE", "NPopenmpi", ("-u", "1024", "-n", "10"), (r"\n *45: +", r"\n *45: +\d+ bytes +")),
@@ -93,7 +94,7 @@ def prepare(package, root, work):
     """The program, and its files in the folder where it runs."""
     for name in package.files:
         source = INPUTS / name if (INPUTS / name).exists() else next(root.rglob(name))
-        (shutil.copytree if source.is_dir() else shutil.copy)(source, work / source.name)
+        (os.symlink if source.is_dir() else shutil.copy)(source, work / source.name)
     if package.name == "IQ-TREE":
         write_alignment(work / "tree.phy")
     if package.name != "OpenCoarrays":
