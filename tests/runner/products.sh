@@ -281,7 +281,7 @@ make_scalapack() {
 make_mpi_packages() { debian_programs PACKAGES mpi-packages lammps mumps-test; }
 make_mpi_programs() {
     debian_programs PROGRAMS mpi-programs mumps-test quantum-espresso quantum-espresso-data abinit abinit-data cp2k nwchem-openmpi \
-        iqtree python3-mpi4py netpipe-openmpi netpipe-mpich2 libcaf-openmpi-3
+        iqtree python3-mpi4py python3-petsc4py-real netpipe-openmpi netpipe-mpich2 libcaf-openmpi-3
 }
 
 debian_programs() { # $1: variable of the suites, $2: name, $3...: packages, which come with what they need and the system lacks
@@ -289,16 +289,18 @@ debian_programs() { # $1: variable of the suites, $2: name, $3...: packages, whi
     shift 2
     has_apt || cannot "programs of Debian are fetched by apt-get, which is not here: test on Debian or Ubuntu"
     (try_packages openmpi-bin mpich gfortran) || say "without openmpi-bin and mpich no program is compared with its own library"
-    [ -f "$folder/.complete" ] || alone "$folder.lock" fetch_with_needs "$folder" "$@" ||
+    [ "$(cat "$folder/.complete" 2>/dev/null)" = "$*" ] || alone "$folder.lock" fetch_with_needs "$folder" "$@" ||
         cannot "apt-get did not download $*: run apt-get update, and look at the network"
     echo "export VERBENA_$variable=$folder"
 }
 
-fetch_with_needs() { # $1: folder, $2...: packages
+fetch_with_needs() { # $1: folder, $2...: packages. Again, where the list is another one
     local folder=$1 all
     shift
+    [ "$(cat "$folder/.complete" 2>/dev/null)" != "$*" ] || return 0
+    rm -f "$folder/.complete"
     mapfile -t all < <(apt-get install -qq --print-uris --no-install-recommends "$@" | sed -n "s/^'[^']*' \([^_]*\)_.*/\1/p")
-    fetch_debian "$folder" "${all[@]}"
+    fetch_debian "$folder" "${all[@]}" && printf '%s' "$*" >"$folder/.complete"
 }
 
 debian_family() { # $1: variable of the suites, $2: name, $3...: packages
