@@ -3,7 +3,7 @@
 
 VERBENA_PACKAGES names the folder with LAMMPS and MUMPS, VERBENA_PROGRAMS that with all others (./verbena make mpi-packages and
 mpi-programs). The launchers of Debian's Open MPI and MPICH run the programs on their own library. A row of the table is printed for
-each: program, family, numbers, wall time beside its own library. Times are shown and not judged.
+each: program, family, numbers, wall time beside its own library. Times are shown and not judged; table.py compares them.
 """
 import dataclasses
 import math
@@ -11,6 +11,7 @@ import os
 import pathlib
 import random
 import re
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -30,11 +31,12 @@ STOCK = {"ompi": ("mpirun.openmpi", {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_
 
 @dataclasses.dataclass(frozen=True)
 class Package:
-    """program: its path in the packages. result: what precedes each number of the output. files: of the packages or of INPUTS,
-    copied (folders: linked) to where the program runs. own: it also runs on its own library."""
+    """program: its path in the packages. what: is compared. result: what precedes each number of the output. files: of the packages
+    or of INPUTS, copied (folders: linked) to where the program runs. own: it also runs on its own library."""
     name: str
     program: str
     words: tuple
+    what: str
     result: tuple
     family: str = "ompi"
     ranks: int = 2
@@ -46,23 +48,31 @@ class Package:
 
 
 PACKAGES = (
-    Package("LAMMPS", "lmp", ("-in", "lammps.in"), (r"\n +100 +", r"\n +100 +\S+ +", r"\n +100 +\S+ +\S+ +\S+ +"), short=True,
-            files=("lammps.in",)),
-    Package("MUMPS", "dsimpletest", (), (r"Solution is +", r"Solution is +\S+ +", r"RINFOG\(1\)[^=]*= *"), ranks=3, short=True,
-            stdin="input_simpletest_real", files=("input_simpletest_real",)),
-    Package("MUMPS, complex", "zsimpletest", (), (r"Solution is +\(", r"RINFOG\(1\)[^=]*= *"), ranks=3,
+    Package("LAMMPS", "lmp", ("-in", "lammps.in"), "temperature, energies",
+            (r"\n +100 +", r"\n +100 +\S+ +", r"\n +100 +\S+ +\S+ +\S+ +"), short=True, files=("lammps.in",)),
+    Package("MUMPS", "dsimpletest", (), "solution, operations", (r"Solution is +", r"Solution is +\S+ +", r"RINFOG\(1\)[^=]*= *"),
+            ranks=3, short=True, stdin="input_simpletest_real", files=("input_simpletest_real",)),
+    Package("MUMPS, complex", "zsimpletest", (), "solution, operations", (r"Solution is +\(", r"RINFOG\(1\)[^=]*= *"), ranks=3,
             stdin="input_simpletest_cmplx", files=("input_simpletest_cmplx",)),
-    Package("Quantum ESPRESSO", "pw.x", ("-in", "espresso.in"), (r"! +total energy += +",), files=("espresso.in", "Si.pz-vbc.UPF")),
-    Package("ABINIT", "abinit", ("abinit.abi",), (r"\n *etotal +",), files=("abinit.abi", "01h.pspgth"), output="abinit.abo"),
-    Package("CP2K", "cp2k.psmp", ("-i", "cp2k.inp"), (r"ENERGY\| Total FORCE_EVAL[^:]*: +",),
+    Package("Quantum ESPRESSO, `pw.x`", "pw.x", ("-in", "espresso.in"), "total energy", (r"! +total energy += +",),
+            files=("espresso.in", "Si.pz-vbc.UPF")),
+    Package("ABINIT", "abinit", ("abinit.abi",), "total energy", (r"\n *etotal +",), files=("abinit.abi", "01h.pspgth"),
+            output="abinit.abo"),
+    Package("CP2K", "cp2k.psmp", ("-i", "cp2k.inp"), "total energy", (r"ENERGY\| Total FORCE_EVAL[^:]*: +",),
             files=("cp2k.inp", "cp2k/BASIS_SET", "cp2k/GTH_POTENTIALS")),
-    Package("NWChem", "nwchem.openmpi", ("nwchem.nw",), (r"Total SCF energy = +",), files=("nwchem.nw", "nwchem/libraries")),
-    Package("IQ-TREE", "iqtree2-mpi", ("-s", "tree.phy", "-m", "JC", "-seed", "1", "-nt", "1"), (r"BEST SCORE FOUND : ",)),
-    Package("mpi4py", "python3", ("python.py",), (r"result ", r"result \d+ ", r"result \d+ \S+ "), ranks=3, files=("python.py",)),
-    Package("NetPIPE", "NPopenmpi", ("-u", "1024", "-n", "10"), (r"\n *45: +", r"\n *45: +\d+ bytes +")),
-    Package("NetPIPE", "NPmpich2", ("-u", "1024", "-n", "10"), (r"\n *45: +", r"\n *45: +\d+ bytes +"), family="mpich"),
-    Package("OpenCoarrays", "coarrays", (), (r"total +",), ranks=4, own=False),  # Debian's Open MPI has no window for it here
-)
+    Package("NWChem", "nwchem.openmpi", ("nwchem.nw",), "total energy", (r"Total SCF energy = +",),
+            files=("nwchem.nw", "nwchem/libraries")),
+    Package("PETSc with hypre and MUMPS", "python3", ("petsc.py",), "sums of four solutions",
+            (r"sums ", r"sums \S+ ", r"sums \S+ \S+ ", r"sums \S+ \S+ \S+ "), files=("petsc.py",)),
+    Package("IQ-TREE", "iqtree2-mpi", ("-s", "tree.phy", "-m", "JC", "-seed", "1", "-nt", "1"), "likelihood",
+            (r"BEST SCORE FOUND : ",)),
+    Package("mpi4py 3.1.4", "python3", ("python.py",), "objects, sums, a window", (r"result ", r"result \d+ ", r"result \d+ \S+ "),
+            ranks=3, files=("python.py",)),
+    Package("NetPIPE", "NPopenmpi", ("-u", "1024", "-n", "10"), "sizes and repeats", (r"\n *45: +", r"\n *45: +\d+ bytes +")),
+    Package("NetPIPE", "NPmpich2", ("-u", "1024", "-n", "10"), "sizes and repeats", (r"\n *45: +", r"\n *45: +\d+ bytes +"),
+            family="mpich"),
+    Package("a coarray program on OpenCoarrays", "coarrays", (), "its own checks", (r"total +",), ranks=4, own=False),
+)  # the last one: Debian's Open MPI has no window for it here
 
 
 def root_of(package):
@@ -75,10 +85,10 @@ def root_of(package):
 
 def environment_of(root):
     folders = sorted({str(path.parent) for path in root.rglob("*.so*") if "openmpi3" not in path.parts})
-    python = next(root.rglob("mpi4py/__init__.py"), None)
+    modules = [str(path.parents[1]) for name in ("mpi4py", "petsc4py") for path in root.rglob(f"{name}/__init__.py")]
     return {"LD_LIBRARY_PATH": ":".join(folders), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
             "NWCHEM_BASIS_LIBRARY": "libraries/", "ESPRESSO_PSEUDO": ".", "CP2K_DATA_DIR": ".",
-            **({"PYTHONPATH": str(python.parents[1])} if python else {})}
+            **({"PYTHONPATH": ":".join(modules)} if modules else {})}
 
 
 def write_alignment(path):
@@ -90,6 +100,11 @@ def write_alignment(path):
     path.write_text("12 400\n" + "".join(f"s{at:<9}{''.join(row)}\n" for at, row in enumerate(rows)))
 
 
+def installed(program):
+    """Debian's own Python has the modules that those of the packages need."""
+    return shutil.which(program, path=os.defpath) or shutil.which(program)
+
+
 def prepare(package, root, work):
     """The program, and its files in the folder where it runs."""
     for name in package.files:
@@ -97,8 +112,8 @@ def prepare(package, root, work):
         (os.symlink if source.is_dir() else shutil.copy)(source, work / source.name)
     if package.name == "IQ-TREE":
         write_alignment(work / "tree.phy")
-    if package.name != "OpenCoarrays":
-        return next((path for path in root.rglob(package.program) if path.is_file()), None) or shutil.which(package.program)
+    if package.program != "coarrays":
+        return next((path for path in root.rglob(package.program) if path.is_file()), None) or installed(package.program)
     if not shutil.which("gfortran"):
         raise Skipped("no gfortran: ./verbena make mpi-fortran installs it")
     subprocess.run(["gfortran", "-fcoarray=lib", INPUTS / "coarrays.f90", "-o", work / "coarrays",
@@ -113,41 +128,65 @@ def numbers(package, work, out):
     return [float(each[-1].replace("D", "E").replace("d", "e")) for each in found] if all(found) else None
 
 
-def run_stock(package, program, root, work):
-    """(numbers, seconds) with its own library; None: there is no launcher of it."""
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """numbers: None, if the program failed or did not print them. Seconds of the wall, and of processors."""
+    numbers: list
+    wall: float
+    processor: float
+    text: str
+
+
+def timed(package, run):
+    """run: gets (program, root, folder) and gives (status, output)."""
+    root = root_of(package)
+    with tempfile.TemporaryDirectory() as folder:
+        work = pathlib.Path(folder)
+        program = prepare(package, root, work)
+        begin, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+        status, text = run(program, root, work)
+        took, after = time.monotonic() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
+        return Run(numbers(package, work, text) if status == 0 else None, took,
+                   after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, text)
+
+
+def run_stock(package):
+    """With its own library; None: there is no launcher of it."""
     launcher, settings = STOCK[package.family]
     if not package.own or shutil.which(launcher) is None:
         return None
-    stdin = (work / package.stdin).read_text() if package.stdin else ""
-    begin = time.monotonic()
-    result = subprocess.run([launcher, "-n", str(package.ranks), program, *package.words], input=stdin, capture_output=True,
-                            text=True, errors="replace", cwd=work, env={**os.environ, **environment_of(root), **settings},
-                            timeout=LIMIT, check=False)
-    took = time.monotonic() - begin
-    return numbers(package, work, result.stdout + result.stderr), took
+
+    def run(program, root, work):
+        result = subprocess.run([launcher, "-n", str(package.ranks), program, *package.words],
+                                input=(work / package.stdin).read_text() if package.stdin else "", capture_output=True, text=True,
+                                errors="replace", cwd=work, env={**os.environ, **environment_of(root), **settings}, timeout=LIMIT,
+                                check=False)
+        return result.returncode, result.stdout + result.stderr
+    return timed(package, run)
 
 
-def run_ours(package, program, root, work, build):
-    begin = time.monotonic()
-    with open(work / package.stdin if package.stdin else os.devnull, encoding="utf-8") as stdin:
-        status, out, err = launch(build, "-n", package.ranks, program, *package.words, environment=environment_of(root), cwd=work,
-                                  stdin=stdin)
-    return numbers(package, work, out + err) if status == 0 else None, time.monotonic() - begin, out + err
+def run_ours(package, build):
+    def run(program, root, work):
+        with open(work / package.stdin if package.stdin else os.devnull, encoding="utf-8") as stdin:
+            status, out, err = launch(build, "-n", package.ranks, program, *package.words, environment=environment_of(root),
+                                      cwd=work, stdin=stdin)
+        return status, out + err
+    return timed(package, run)
+
+
+def disagree(package, ours, stock):
+    """What is wrong with the numbers of both runs."""
+    if ours.numbers is None:
+        return [f"{package.name} does not end well", *ours.text.splitlines()[-15:]]
+    same = stock is None or (stock.numbers is not None and
+                             all(math.isclose(a, b, rel_tol=CLOSE) for a, b in zip(ours.numbers, stock.numbers)))
+    return [] if same else [f"{package.name}: {ours.numbers} on ours, {stock.numbers} on its own library"]
 
 
 def test(package, build):
-    root = root_of(package)
-    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
-        program = prepare(package, root, pathlib.Path(one))
-        ours, took, text = run_ours(package, program, root, pathlib.Path(one), build)
-        if ours is None:
-            return [f"{package.name} does not end well", *text.splitlines()[-15:]]
-        prepare(package, root, pathlib.Path(other))
-        stock = run_stock(package, program, root, pathlib.Path(other))
-    shown = ", ".join(f"{number:.10g}" for number in ours)
-    if stock is None:
-        print(f"| {package.name} | {package.family} | {shown} | |")
-        return []
-    print(f"| {package.name} | {package.family} | {shown} | {took / stock[1]:.2f} |")
-    same = stock[0] is not None and all(math.isclose(a, b, rel_tol=CLOSE) for a, b in zip(ours, stock[0]))
-    return [] if same else [f"{package.name}: {ours} on ours, {stock[0]} on its own library"]
+    ours, stock = run_ours(package, build), run_stock(package)
+    problems = disagree(package, ours, stock)
+    if not problems:
+        shown = ", ".join(f"{number:.10g}" for number in ours.numbers)
+        print(f"| {package.name} | {package.family} | {shown} | {f'{ours.wall / stock.wall:.2f}' if stock else ''} |")
+    return problems
