@@ -33,11 +33,17 @@ void node_break(node_set_t *set, int status)
     atomic_store_explicit(&set->slots[set->rank]->broken, 1, memory_order_release);
 }
 
-static void fail(node_set_t *set, int rank, const char *why)
+/* rank: of the job */
+static void fail_of(node_set_t *set, int rank, const char *why)
 {
     char text[160];
-    snprintf(text, sizeof(text), "rank %d of the job %s", set->ranks[rank], why);
+    snprintf(text, sizeof(text), "rank %d of the job %s", rank, why);
     node_break(set, grp_fail(VBN_ERR_PEER_LOST, text));
+}
+
+static void fail(node_set_t *set, int rank, const char *why)
+{
+    fail_of(set, set->ranks[rank], why);
 }
 
 /* Pairs with the release of node_publish and node_done. */
@@ -78,7 +84,7 @@ static int wait_long(node_set_t *set, int rank, const _Atomic uint64_t *word, ui
 {
     node_slot_t *mine = set->slots[set->rank];
     rt_wait_t wait = RT_WAIT;
-    watch_wait_t watched = {.set = set, .rank = rank, .word = word, .phase = phase};
+    watch_wait_t watched = {.set = set, .rank = rank, .word = word, .phase = phase, .lost = -1};
     int64_t since = 0;
     wait.look_ms = LOOK_MS;
     wait.yields = YIELDS;
@@ -94,6 +100,10 @@ static int wait_long(node_set_t *set, int rank, const _Atomic uint64_t *word, ui
         rt_wait_step(&wait);
         if (sleeps && is_gone(set, rank, word, phase, &since))
             break;
+        if (watched.lost >= 0) {
+            fail_of(set, watched.lost, "is lost");
+            break;
+        }
         for (unsigned i = 0; i < POLLS_SHARED && !rt.oversubscribed && !is_reached(word, phase); i++)
             relax();
     }

@@ -18,6 +18,7 @@
  *    called it by rt_progress, never the keeper, and never inside vbn_progress.
  * S5 A schedule that is kept has a tag of its own: a start of it may overlap with others, and with the next start of
  *    it at other ranks, as messages of two ranks are matched in order.
+ * S6 A schedule that is given up has failed, and receives nothing any more.
  */
 #ifndef VERBENA_SCHED_H
 #define VERBENA_SCHED_H
@@ -58,6 +59,9 @@ typedef struct sched_net {
     void (*reach)(sched_step_t *step); /* once before each start */
     vbn_status_t (*send)(sched_op_t *op, uint64_t tag);
     vbn_status_t (*recv)(sched_op_t *op, uint64_t tag);
+    /* 1: a receive, which gets nothing any more. 0: it ends with op.done, a send at the latest when its receiver answers. */
+    int (*withdraw)(sched_op_t *op);
+    void (*notify)(const sched_step_t *step);       /* before a failure notice is sent instead of this message */
     const char *(*cause)(const sched_step_t *step); /* why send or recv has just failed at once */
 } sched_net_t;
 
@@ -80,6 +84,7 @@ typedef struct sched {
     int status;                 /* first failure; while steps are added: no memory left */
     int complete;               /* of the last start */
     int held;                   /* S4 */
+    int given_up;               /* S6 */
     rt_later_t later;           /* S4 */
     void (*done)(struct sched *sched);
     void *user;             /* of done */
@@ -122,6 +127,9 @@ void sched_at_end(sched_t *sched, void (*call)(void *arg), void *arg);
 int sched_start(sched_t *sched);
 /* A blocking collective: starts, waits, releases; the status. NULL is a lack of memory. */
 int sched_run(sched_t *sched);
+
+/* S6. lost: a rank of the job. Calls done() before it returns unless sends are in flight. */
+void sched_give_up(sched_t *sched, int lost);
 
 /* Tells the schedule that a message has ended; for networks, which set it as op.done. */
 void sched_op_done(vbn_op_t *op, vbn_status_t status, size_t length);

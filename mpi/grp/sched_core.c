@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * sched_core.c - messages of schedules through the core.
  */
-#include "grp/sched.h"
+#include "grp/watch.h"
 
 /* Now rather than in a completion: the launcher may have to be asked for the address. */
 static void reach(sched_step_t *step)
@@ -30,6 +30,19 @@ static vbn_status_t receive_message(sched_op_t *op, uint64_t tag)
     return vbn_tag_recv(rt.worker, peer, tag, UINT64_MAX, &op->piece, 1, &op->info, &op->op);
 }
 
+/* A deferred send ends inside. */
+static int withdraw(sched_op_t *op)
+{
+    if (op->step->kind == SCHED_SEND && rt_withdraw_deferred(&op->op))
+        return 0;
+    return vbn_tag_cancel(&op->op) == VBN_OK;
+}
+
+static void notify(const sched_step_t *step)
+{
+    watch_notice(step->rank);
+}
+
 static const char *cause(const sched_step_t *step)
 {
     if (step->process == NULL)
@@ -37,4 +50,9 @@ static const char *cause(const sched_step_t *step)
     return step->process->peer == NULL ? "it is lost" : vbn_error_text();
 }
 
-const sched_net_t sched_core = {.reach = reach, .send = send_message, .recv = receive_message, .cause = cause};
+const sched_net_t sched_core = {.reach = reach,
+                                .send = send_message,
+                                .recv = receive_message,
+                                .withdraw = withdraw,
+                                .notify = notify,
+                                .cause = cause};

@@ -59,11 +59,13 @@ static void begin_message(sched_t *sched, const sched_step_t *step)
     if (step->kind == SCHED_RECV) {
         op->piece = (struct iovec){.iov_base = step->to, .iov_len = step->length};
         op->info.length = step->length;
-        status = sched->net->recv(op, sched->tag);
+        status = sched->given_up ? VBN_ERR_CLOSED : sched->net->recv(op, sched->tag);
     } else {
         op->piece = (struct iovec){.iov_base = (void *)(uintptr_t)step->from, .iov_len = step->length};
-        if (sched->status < 0)
+        if (sched->status < 0) {
             op->piece = (struct iovec){.iov_base = (void *)(uintptr_t)&notice, .iov_len = notice_length(step->length)};
+            sched->net->notify(step);
+        }
         status = sched->net->send(op, sched->tag);
     }
     if (status == VBN_INPROGRESS)
@@ -146,6 +148,21 @@ void sched_op_done(vbn_op_t *op, vbn_status_t status, size_t length)
     advance(sched);
 }
 
+void sched_give_up(sched_t *sched, int lost)
+{
+    const int held = sched->held;
+    sched->given_up = 1;
+    sched->held = 1; /* a send that ends at once does not begin further steps */
+    fail(sched, VBN_ERR_PEER_LOST, "rank %d of the job is lost", lost);
+    for (sched_op_t *op = sched->ops; op != NULL; op = op->also)
+        if (op->step != NULL && sched->net->withdraw(op)) {
+            ended(op, VBN_ERR_CLOSED, "given up");
+            sched->busy--;
+        }
+    sched->held = held;
+    advance(sched);
+}
+
 static int add_op(sched_t *sched)
 {
     sched_op_t *op = calloc(1, sizeof(*op)); /* the core's op is zeroed once */
@@ -184,6 +201,7 @@ int sched_start(sched_t *sched)
 {
     if (sched->complete) /* of the last start */
         sched->status = 0;
+    sched->given_up = 0;
     sched->complete = 0;
     const int status = prepare(sched);
     if (status < 0) {
@@ -196,19 +214,4 @@ int sched_start(sched_t *sched)
     sched->own.number++;
     advance(sched);
     return 0;
-}
-
-int sched_run(sched_t *sched)
-{
-    rt_wait_t wait = RT_WAIT;
-    if (sched == NULL)
-        return grp_fail(VBN_ERR_NO_MEMORY, "no memory left");
-    int status = sched_start(sched);
-    while (status == 0 && !sched->complete)
-        rt_wait_step(&wait);
-    status = sched->status;
-    if (status < 0)
-        (void)grp_fail(status, sched->error);
-    sched_release(sched);
-    return status;
 }

@@ -13,7 +13,7 @@
 #define GONE 64          /* sets that have ended, about which others may still ask */
 #define CALL 0x80000000u /* W6: of a birth that is a hash of the ranks */
 
-typedef enum kind { ASKS, HAS_ENDED } kind_t;
+typedef enum kind { ASKS, HAS_ENDED, HAS_LOST } kind_t;
 
 /* W1. The answer is the question with its kind changed, and what the answering rank knows of its own call. */
 typedef struct question {
@@ -26,7 +26,7 @@ typedef struct question {
     int32_t side;
     uint32_t kind;
     uint32_t knows; /* of an answer: the next one counts */
-    uint32_t lost;  /* of an answer: a rank of the job that the answering one has lost, and 1; 0: none */
+    uint32_t lost;  /* of an answer, and of HAS_LOST: a rank of the job that its sender has lost, and 1; 0: none */
     uint32_t unused;
     uint64_t their_bytes;
     char name[40];
@@ -325,21 +325,63 @@ static int is_on_this_node(int rank)
     return rt.pmi.mapping != NULL && pmi_node(&rt.pmi, rank) == rt.pmi.node;
 }
 
+/* The first lost rank from this one on; the size of the job: there is none. */
+static int next_lost(int rank)
+{
+    for (; rank < rt.size; rank++) {
+        const rt_process_t *page = rt.pages[(unsigned)rank / RT_PAGE];
+        const rt_process_t *process = page == NULL ? NULL : &page[(unsigned)rank % RT_PAGE];
+        if (process != NULL && (process->lost || process->told_lost))
+            break;
+    }
+    return rank;
+}
+
 /* And 1; 0: none is. */
 static uint32_t lost_rank(void)
 {
-    for (int rank = 0; rank < rt.size; rank++) {
-        const rt_process_t *process = rt_process_at(rank);
-        if (process != NULL && process->lost)
-            return (uint32_t)rank + 1;
+    const int rank = next_lost(0);
+    return rank < rt.size ? (uint32_t)rank + 1 : 0;
+}
+
+/* W7: a rank of the job; -1: there is none. Ranks that opened the runtime alone may end before others are done. */
+static int lost_member(const grp_t *set)
+{
+    for (int rank = next_lost(0); rt.fenced && rank < rt.size; rank = next_lost(rank + 1))
+        if (rt_group_find(set->ranks, rank) >= 0)
+            return rank;
+    return -1;
+}
+
+/* W7 */
+static void tell_losses(vbn_peer_t *peer)
+{
+    for (int rank = next_lost(0); rank < rt.size; rank = next_lost(rank + 1)) {
+        const question_t loss = {.kind = HAS_LOST, .lost = (uint32_t)rank + 1};
+        say(peer, &loss);
     }
-    return 0;
+}
+
+void watch_notice(int rank)
+{
+    vbn_peer_t *peer = rt_peer_known(rank);
+    if (peer != NULL)
+        tell_losses(peer);
+}
+
+/* W7 */
+static void hear_loss(uint32_t lost)
+{
+    rt_process_t *process = lost == 0 || lost > (uint32_t)rt.size ? NULL : rt_process_at((int)lost - 1);
+    if (process != NULL && process->rank != rt.rank)
+        process->told_lost = 1;
 }
 
 static void answer(vbn_peer_t *peer, int rank, question_t *question)
 {
     const grp_call_t *call;
     const state_t state = state_of(question, &call);
+    tell_losses(peer);
     if (state == WITHIN && question->side == call->side && differ(call->ways, question->ways, is_on_this_node(rank)))
         end_of_ways(rank, question, call);
     if (state != ENDED)
@@ -400,6 +442,8 @@ static void hear(void *arg, const vbn_am_message_t *message)
     question.name[sizeof(question.name) - 1] = 0;
     if (question.kind == ASKS)
         answer(message->peer, process->rank, &question);
+    else if (question.kind == HAS_LOST)
+        hear_loss(question.lost);
     else
         hear_end(process->rank, &question);
 }
@@ -418,14 +462,30 @@ static int is_due(watch_times_t *times, int64_t now)
     return 1;
 }
 
+/* Its end may release it. */
 static void look_at(sched_t *sched, int64_t now)
 {
     if (sched->complete || sched->call->number == 0 || (sched->call != &sched->own && !sched->call->inside) ||
         !is_due(&sched->times, now))
         return;
+    const int lost = lost_member(sched->grp);
+    if (lost >= 0 && !sched->given_up) {
+        sched_give_up(sched, lost);
+        return;
+    }
     for (const sched_op_t *op = sched->ops; op != NULL; op = op->also)
         if (op->step != NULL)
             ask(op->step->rank, sched->grp, sched->call, name_of(sched), op->step->kind == SCHED_SEND ? sched->tag : 0);
+}
+
+static void look_at_wait(watch_wait_t *wait, int64_t now)
+{
+    const grp_t *set = set_of(wait);
+    if (!set->watched || !set->call.inside || !is_due(&wait->times, now) || is_reached(wait))
+        return;
+    wait->lost = lost_member(set);
+    if (wait->lost < 0)
+        ask(wait->set->ranks[wait->rank], set, &set->call, set->base, 0);
 }
 
 static void look(void)
@@ -434,13 +494,12 @@ static void look(void)
     if (now - watch.looked < RT_WATCH_MS / 2)
         return;
     watch.looked = now;
-    for (sched_t *sched = watch.scheds; sched != NULL; sched = sched->next)
+    for (sched_t *next, *sched = watch.scheds; sched != NULL; sched = next) {
+        next = sched->next;
         look_at(sched, now);
-    for (watch_wait_t *wait = watch.waits; wait != NULL; wait = wait->next) {
-        const grp_t *set = set_of(wait);
-        if (set->watched && set->call.inside && is_due(&wait->times, now) && !is_reached(wait))
-            ask(wait->set->ranks[wait->rank], set, &set->call, set->base, 0);
     }
+    for (watch_wait_t *wait = watch.waits; wait != NULL; wait = wait->next)
+        look_at_wait(wait, now);
 }
 
 void watch_open(void)

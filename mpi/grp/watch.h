@@ -18,6 +18,9 @@
  * W6 A set that lives for one call (G4 of grp.h) is named by its base and its ranks, so the next call of the same ranks has the
  *    same name. Numbers say nothing about it. A rank that has failed in it says that it has ended it: the calls after it need
  *    the lost rank, too.
+ * W7 A set with a lost member is given up: who waits long in a collective of it ends the call with an error, whomever it waits
+ *    for. That one lives, but it may have failed in another set and not come any more. Each collective of such a set may fail,
+ *    so this does not contradict W4. Who is asked, and who sends a failure notice, says first which ranks it knows to be lost.
  */
 #ifndef VERBENA_WATCH_H
 #define VERBENA_WATCH_H
@@ -44,12 +47,15 @@ void watch_unmade(void);
 /* Between opening and release of a schedule; between begin and end of a wait for a line in node memory. */
 void watch_sched(sched_t *sched);
 void watch_sched_end(sched_t *sched);
+/* W7: before a failure notice is sent to this rank of the job. */
+void watch_notice(int rank);
 typedef struct watch_wait {
     struct watch_wait *next;
     const node_set_t *set;
     int rank; /* in the set */
     const _Atomic uint64_t *word;
     uint64_t phase;
+    int lost; /* W7: the wait is given up because of this rank of the job; -1: it is not */
     watch_times_t times;
 } watch_wait_t;
 void watch_wait(watch_wait_t *wait);

@@ -65,12 +65,10 @@ def unseen(build, call, layout, program="dies"):
     return expect(not missing, f"within {LIMIT} s no end at:", *sorted(missing), "there was:", *lines, err)
 
 
-def ends_unseen(build, call, layout, way="unseen"):
-    """The same in what makes sets of ranks by several collectives, of which ranks may see different ones fail: each of the others
-    ends the call with an error, or a rank that waits for one that has done so ends the job, and names the lost one, or who has
-    failed because another one told it so."""
-    missing = {f"rank {rank}: an error\n" for rank in range(RANKS) if rank != 1}
-    with started(build, "-n", RANKS, *LAYOUTS[layout][0], build / "tests/win_dies", way, call, stdout=subprocess.PIPE,
+def end_with_errors(build, layout, missing, program, *words):
+    """Each of these ranks ends its call with an error, or a rank that waits for one that has done so ends the job, and names the
+    lost one, or who has failed because another one told it so."""
+    with started(build, "-n", RANKS, *LAYOUTS[layout][0], build / "tests" / program, *words, stdout=subprocess.PIPE,
                  stderr=subprocess.PIPE, stdin=subprocess.DEVNULL) as process:
         while missing and (line := process.stdout.readline()):
             missing.discard(line)
@@ -79,6 +77,17 @@ def ends_unseen(build, call, layout, way="unseen"):
         _, err = process.communicate()
     named = re.search(r"rank 1 of the job is lost|rank \d of the job has failed in it", err)
     return expect(not missing or named, f"status {process.returncode}", *sorted(missing), err)
+
+
+def ends_unseen(build, call, layout, way="unseen"):
+    """The same as unseen in what makes sets of ranks by several collectives, of which ranks may see different ones fail."""
+    missing = {f"rank {rank}: an error\n" for rank in range(RANKS) if rank != 1}
+    return end_with_errors(build, layout, missing, "win_dies", way, call)
+
+
+def absent(build, call, layout):
+    """Rank 3 lives and does not come: the others give up, because rank 1 is lost."""
+    return end_with_errors(build, layout, {"rank 0: an error\n", "rank 2: an error\n"}, "absent", call)
 
 
 def collectives():
@@ -162,8 +171,17 @@ def of_groups():
                    lambda build, a=("group", layout, "once"): ends_unseen(build, *a))
 
 
+def of_absent():
+    """The layouts in turns."""
+    for place, call in enumerate(("dup", "idup", "split", "sum", "broadcast", "barrier")):
+        for turn, layout in enumerate(LAYOUTS):
+            yield Case(f"death and an absent rank in {call}{layout}", lambda build, a=(call, layout): absent(build, *a),
+                       turn != (place + 2) % len(LAYOUTS))
+
+
 def cases():
     yield from of_sessions()
+    yield from of_absent()
     yield from of_groups()
     yield from of_windows()
     for way, status, words in WAYS:

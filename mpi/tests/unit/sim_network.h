@@ -59,6 +59,22 @@ public:
         return current->post({op, op->step->rank, sched_rank(op->sched), tag, {}}, false);
     }
 
+    // Sends end by themselves.
+    static int withdraw(sched_op_t *op)
+    {
+        if (op->step->kind == SCHED_SEND)
+            return 0;
+        auto &posted = current->lanes[{op->step->rank, sched_rank(op->sched), op->sched->tag}].posted;
+        const auto at = std::find_if(posted.begin(), posted.end(),
+                                     [op](const Message &message) { return message.op == op; });
+        if (at == posted.end())
+            return 0;
+        posted.erase(at);
+        return 1;
+    }
+
+    static void notify(const sched_step_t *) {}
+
     static const char *cause(const sched_step_t *) { return "it is lost"; }
 
     // Delivers until nobody has anything to do.
@@ -196,7 +212,8 @@ private:
 };
 
 inline Network *Network::current;
-inline const sched_net_t simulated = {Network::reach, Network::send, Network::recv, Network::cause};
+inline const sched_net_t simulated = {Network::reach,    Network::send,   Network::recv,
+                                      Network::withdraw, Network::notify, Network::cause};
 
 } // namespace sched_test
 

@@ -90,6 +90,41 @@ TEST_P(Sched, KeptOnesStartAgainWhileOthersAreNotDone)
         sched_release(sched);
 }
 
+// S6: a rank is lost, and another one lives but does not come: the others end when they give up, and so does that one, later.
+TEST_P(Sched, WhoeverGivesUpEnds)
+{
+    const int size = GetParam().size;
+    std::mt19937 random(6);
+    for (unsigned round = 0; size > 2 && round < rounds(size, 30); round++) {
+        for (auto &collective : some_of_each(size, random)) {
+            Network network(size, random(), GetParam().nodes);
+            const size_t absent = random() % (unsigned)size;
+            const int lost = (int)((absent + 1 + random() % (unsigned)(size - 1)) % (unsigned)size);
+            open(network, *collective, false);
+            collective->refill();
+            network.lose(lost);
+            auto give_up_after = [&](sched_t *sched) {
+                network.run();
+                if (!sched->complete)
+                    sched_give_up(sched, lost);
+                network.run();
+                EXPECT_TRUE(sched->complete);
+            };
+            for (size_t rank = 0; rank < collective->scheds.size(); rank++)
+                if (rank != absent) {
+                    ASSERT_EQ(sched_start(collective->scheds[rank]), 0);
+                }
+            for (size_t rank = 0; rank < collective->scheds.size(); rank++)
+                if (rank != absent)
+                    give_up_after(collective->scheds[rank]);
+            ASSERT_EQ(sched_start(collective->scheds[absent]), 0);
+            give_up_after(collective->scheds[absent]);
+            for (sched_t *sched : collective->scheds)
+                sched_release(sched);
+        }
+    }
+}
+
 // S2: whoever is lost, and whenever: all others end, and nobody waits for a message.
 TEST_P(Sched, EveryRankEndsWhenOneIsLost)
 {
