@@ -10,6 +10,7 @@ from daemons.errors import Failed
 
 HERE = pathlib.Path(__file__).resolve().parent
 LIMIT = 1800  # seconds for all suites of one call
+LOADED = "classes.log"  # those that the JVM of the suites has loaded
 LOG4J = """log4j.rootLogger=ERROR,out
 log4j.appender.out=org.apache.log4j.ConsoleAppender
 log4j.appender.out.layout=org.apache.log4j.PatternLayout
@@ -39,11 +40,17 @@ def compiled(classes, *sources):
     return names
 
 
+def hadoops_tests():
+    """Jars with tests that Hadoop was released with. They go before Hadoop's own jars, as they have protocols of their own."""
+    return [f"{beside()}/hadoop-{name}-{java.VERSION}-test-sources.jar" for name in ("hdfs", "common")]
+
+
 def run(folder, places, classes):
     """All that the suites say. folder: of site files, and where they work; places: what goes before Hadoop's jars."""
     (folder / "log4j.properties").write_text(LOG4J)
-    path = ":".join([str(folder), *map(str, places), f"{java.library()}/*", f"{beside()}/*", os.environ["VERBENA_HADOOP_JAR"]])
+    path = ":".join([str(folder), os.environ["VERBENA_HADOOP_JAR"], *map(str, places), f"{java.library()}/*", f"{beside()}/*"])
     argv = ["java", "-Xmx1g", *java.QUICK, *java.OPENS, f"-Dtest.build.data={folder / 'data'}", "-cp", path,
+            f"-Xlog:class+load:file={folder / LOADED}::filesize=0",
             "org.junit.platform.console.ConsoleLauncher", "execute", "--disable-banner", "--disable-ansi-colors",
             "--details=tree",
             "--config=junit.jupiter.execution.timeout.mode=disabled",  # a busy machine is slower than a test expects
@@ -51,6 +58,16 @@ def run(folder, places, classes):
     done = subprocess.run(argv, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           errors="replace", timeout=LIMIT, check=False)
     return done.stdout
+
+
+def failed(output):
+    """Names of the tests that failed."""
+    return set(re.findall(r"JUnit \w+:\w+:(\w+)", output))
+
+
+def loaded(folder, name):
+    """Whether the suites that ran last have used a class."""
+    return f" {name} source:" in (folder / LOADED).read_text(encoding="utf-8")
 
 
 def count(output, what):

@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hadoop's own tests of pipelines, appends and failures, out of its test jar, with DataNodes whose receiver is ours."""
-import os
 import pathlib
-import re
-import secrets
 import sys
-import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import launcher  # noqa: E402  (needs the path above)
-from case import LONG  # noqa: E402
-from cluster import conf, java  # noqa: E402
+from cluster import java  # noqa: E402
+from suites import SuitesCase  # noqa: E402
 
-OFFSET = 2345  # from a DataNode's port to its greeting's
 PACKAGE = "org.apache.hadoop.hdfs."
 SUITES = [
     "TestReplaceDatanodeOnFailure", "TestHFlush", "TestPipelines", "TestDataTransferProtocol", "TestDatanodeDeath",
@@ -27,32 +22,14 @@ SUITES = [
 ]
 
 
-@LONG
 @unittest.skipIf(java.VERSION.startswith("3.4"), "its tests need another JUnit on the class path")
-class ReceiverSuitesTest(unittest.TestCase):
-    """Each test starts a cluster in the JVM of the tests; most of their clients write by the core."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        key = self.folder / "key"
-        key.write_text(secrets.token_hex(32))
-        key.chmod(0o600)
-        ours = conf.blocks_by_core(str(key), OFFSET)
-        self.properties = {**ours["core-site"], **ours["hdfs-site"], "verbena.hdfs.connect.wait.ms": 600000,
-                           "verbena.core.proto.cost_file": "none", "hadoop.tmp.dir": self.folder / "tmp"}
-        # Before Hadoop's jars: its own tests bring files of their own.
-        self.before = [os.environ["VERBENA_HADOOP_JAR"],
-                       *(f"{launcher.beside()}/hadoop-{name}-{java.VERSION}-test-sources.jar" for name in ("hdfs", "common"))]
+class ReceiverSuitesTest(SuitesCase):
+    """Most clients of the tests write by the core."""
 
     def failed(self, name, receiver):
         """The tests of a class that fail, and its output."""
-        # In core-site alone: the released tests have an hdfs-site of their own.
-        (self.folder / "core-site.xml").write_text(conf.site({**self.properties, "verbena.hdfs.receiver": receiver}))
-        output = launcher.run(self.folder, self.before, [PACKAGE + name])
-        self.assertGreater(launcher.count(output, "started"), 0, launcher.told(output))
-        return set(re.findall(r"JUnit \w+:\w+:(\w+)", output)), output
+        output = self.output({**self.by_core(), "verbena.hdfs.receiver": receiver}, PACKAGE + name)
+        return launcher.failed(output), output
 
     def test_hadoops_own_tests_that_pass_with_its_receiver_pass_with_ours(self):
         by_core = 0

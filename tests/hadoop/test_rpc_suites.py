@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hadoop's own tests of its RPC, out of its test jar, with our engine."""
-import os
 import pathlib
-import re
 import sys
-import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import launcher  # noqa: E402  (needs the path above)
-from case import LONG  # noqa: E402
-from cluster import conf, java  # noqa: E402
+from cluster import java  # noqa: E402
+from suites import SuitesCase  # noqa: E402
 from test_rpc import ENGINE  # noqa: E402
 
 PACKAGE = "org.apache.hadoop.ipc."
@@ -32,29 +29,18 @@ SUITES = {
 }
 
 
-@LONG
 @unittest.skipIf(java.VERSION.startswith("3.4"), "its tests need another protobuf on the class path")
-class RpcSuitesTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        engines = {f"rpc.engine.{PACKAGE}TestRpcBase${name}": ENGINE for name in ("TestRpcService", "CustomProto")}
-        (self.folder / "core-site.xml").write_text(conf.site(
-            {**engines, "verbena.rpc.auth": "none", "verbena.rpc.first.calls": 1, "verbena.core.proto.cost_file": "none"}))
-        # Before Hadoop's jars: its own tests bring protocols of their own.
-        self.before = [os.environ["VERBENA_HADOOP_JAR"],
-                       f"{launcher.beside()}/hadoop-common-{java.VERSION}-test-sources.jar"]
-
+class RpcSuitesTest(SuitesCase):
     def test_hadoops_own_tests_of_rpc_pass_with_our_engine(self):
+        engines = {f"rpc.engine.{PACKAGE}TestRpcBase${name}": ENGINE for name in ("TestRpcService", "CustomProto")}
+        properties = {**engines, "verbena.rpc.auth": "none", "verbena.rpc.first.calls": 1, "verbena.core.proto.cost_file": "none"}
         by_core = 0
         for name, known in SUITES.items():
             with self.subTest(name):
-                output = launcher.run(self.folder, self.before, [PACKAGE + name])
-                self.assertRegex(output, r"\[ *[1-9]\d* tests successful", output[-3000:])
-                failed = set(re.findall(r"JUnit Jupiter:\w+:(\w+)\(", output))
-                self.assertLessEqual(failed, set(known), output[-6000:])
-                by_core += len(re.findall("is reached by the core", output))
+                output = self.output(properties, PACKAGE + name)
+                self.assertGreater(launcher.count(output, "successful"), 0, output[-3000:])
+                self.assertLessEqual(launcher.failed(output), set(known), output[-6000:])
+                by_core += output.count("is reached by the core")
         self.assertGreaterEqual(by_core, 10)
 
 

@@ -10,10 +10,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from case import LONG, WITH_PLUGIN, HdfsCase  # noqa: E402  (needs the path above)
-from test_write_suites import FILE_SYSTEM  # noqa: E402
+from cluster import conf  # noqa: E402
 
 # The resident JVM keeps the file system of other tests.
-IN_PARALLEL = ("-D", f"fs.hdfs.impl={FILE_SYSTEM}", "-D", "fs.hdfs.impl.disable.cache=true")
+IN_PARALLEL = ("-D", f"fs.hdfs.impl={conf.PARALLEL['fs.hdfs.impl']}", "-D", "fs.hdfs.impl.disable.cache=true")
 SIZES = (0, 1, 65536, 300_001, 1 << 20)
 FILES = 12  # while DataNodes come and go
 

@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hadoop's own tests of writes and appends, out of its test jar, with our file system in place of Hadoop's."""
-import os
 import pathlib
-import re
 import sys
-import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import launcher  # noqa: E402  (needs the path above)
-from case import LONG  # noqa: E402
 from cluster import conf, java  # noqa: E402
+from suites import WRITER, SuitesCase  # noqa: E402
 
 PACKAGE = "org.apache.hadoop.hdfs."
-FILE_SYSTEM = "org.verbena.hadoop.hdfs.VerbenaFileSystem"
 # These fail with Hadoop's own file system, too, the last two by lot.
 FINAL = "sets a static final field, which no later Java than 11 lets it do"
 ADDRESS = "takes one of the loopback interface's addresses by lot, and the DataNode listens on the one of IPv4"
@@ -35,26 +31,15 @@ SUITES = {
 }
 
 
-@LONG
 @unittest.skipIf(java.VERSION.startswith("3.4"), "its tests need another protobuf on the class path")
-class WriteSuitesTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        # In core-site alone: the released tests have an hdfs-site of their own.
-        (self.folder / "core-site.xml").write_text(conf.site({"fs.hdfs.impl": FILE_SYSTEM}))
-        # Before Hadoop's jars: its own tests bring protocols of their own.
-        self.before = [os.environ["VERBENA_HADOOP_JAR"],
-                       *(f"{launcher.beside()}/hadoop-{name}-{java.VERSION}-test-sources.jar" for name in ("hdfs", "common"))]
-
+class WriteSuitesTest(SuitesCase):
     def test_hadoops_own_tests_of_writes_pass_with_our_file_system(self):
         for name, known in SUITES.items():
             with self.subTest(name):
-                output = launcher.run(self.folder, self.before, [PACKAGE + name])
+                output = self.output(conf.PARALLEL, PACKAGE + name)
                 self.assertGreater(launcher.count(output, "successful"), 0, output[-3000:])
-                failed = set(re.findall(r"JUnit Jupiter:\w+:(\w+)\(", output))
-                self.assertLessEqual(failed, set(known), output[-6000:])
+                self.assertLessEqual(launcher.failed(output), set(known), output[-6000:])
+                self.assertTrue(launcher.loaded(self.folder, WRITER))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,11 @@ OURS = {"yarn-site": {"yarn.nodemanager.aux-services.mapreduce_shuffle.class": S
         "mapred-site": {CONSUMER: SHUFFLE_CONSUMER}}
 # What switches HDFS' data path on.
 FACTORY = "hadoop.rpc.socket.factory.class.ClientProtocol"
+# What lets a client write small files to all replicas at once.
+PARALLEL = {"fs.hdfs.impl": "org.verbena.hadoop.hdfs.VerbenaFileSystem",
+            "fs.AbstractFileSystem.hdfs.impl": "org.verbena.hadoop.hdfs.VerbenaHdfs"}
+# ... and has DataNodes take blocks that come by the core with a receiver of ours.
+OWN_RECEIVER = {"verbena.hdfs.receiver": "auto"}
 
 
 def blocks_by_core(key, offset):
