@@ -11,92 +11,66 @@ import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.function.BooleanSupplier;
 import org.apache.commons.io.FileUtils;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
-import org.apache.hadoop.hdfs.HdfsConfiguration;
+import org.apache.hadoop.hdfs.LocalHdfs;
 import org.apache.hadoop.hdfs.protocol.Block;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.hdfs.server.blockmanagement.DatanodeDescriptor;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
-import org.apache.hadoop.hdfs.server.namenode.NameNode;
-import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
 import org.verbena.hadoop.hdfs.tier.VerbenaDatasetFactory;
 
-/** One NameNode and one DataNode; files of a folder with the policy ALL_NVDIMM go to memory, with one replica. */
-final class TierCluster implements AutoCloseable {
+/** One DataNode; files of a folder with the policy ALL_NVDIMM go to memory, with one replica. */
+final class TierCluster extends LocalHdfs {
     static final int BLOCK = 1 << 20;
     private static final int CHUNK_SUMS = BLOCK / 512 * 4 + 7;
     private static final int PAGE = 4096;
     /** What a whole block takes in memory. */
     static final long WHOLE = BLOCK + (CHUNK_SUMS + PAGE - 1) / PAGE * PAGE;
     private static final List<String> TIERS = List.of("memory", "ssd", "disk");
-    private static final long LIMIT_MS = 120_000;
-    private static final long PAUSE_MS = 20;
     private static final org.apache.hadoop.fs.Path MEMORY = new org.apache.hadoop.fs.Path("/memory");
 
     private final Path work;
-    private final Configuration conf = new HdfsConfiguration();
-    private final NameNode nameNode;
+    private final String folders;
     private DataNode dataNode;
     private final DistributedFileSystem files;
 
     TierCluster(Path work, long memory, Map<String, String> settings) throws Exception {
+        super(work, ownSettings(work, memory, settings));
         this.work = work;
-        conf.set("fs.defaultFS", "hdfs://127.0.0.1:0");
-        conf.set("dfs.namenode.name.dir", work.resolve("name").toUri().toString());
-        conf.set("dfs.datanode.data.dir", "[SSD]" + work.resolve("ssd").toUri() + ",[DISK]" + work.resolve("disk").toUri());
-        for (String address : List.of("namenode.http-address", "datanode.address", "datanode.http.address",
-                "datanode.ipc.address")) {
-            conf.set("dfs." + address, "127.0.0.1:0");
-        }
-        conf.setLong("dfs.blocksize", BLOCK);
-        conf.setLong("dfs.namenode.fs-limits.min-block-size", 1);
-        conf.setInt("dfs.replication", 1);
-        conf.setInt("dfs.heartbeat.interval", 1);
-        conf.set("dfs.namenode.redundancy.interval.seconds", "50ms");
-        conf.setLong("dfs.datanode.du.reserved", 0);
-        conf.set("dfs.datanode.fsdataset.factory", VerbenaDatasetFactory.class.getName());
-        conf.set("verbena.hdfs.mode", "hhh");
-        conf.set("verbena.hdfs.memory.dir", work.resolve("memory").toString());
-        conf.set("verbena.hdfs.memory.size", Long.toString(memory));
-        settings.forEach(conf::set);
-        makePages();
-        DefaultMetricsSystem.setMiniClusterMode(true); // several daemons in this JVM
-        NameNode.format(conf);
-        nameNode = NameNode.createNameNode(new String[0], conf);
-        conf.set("fs.defaultFS", "hdfs://127.0.0.1:" + nameNode.getNameNodeAddress().getPort());
+        this.folders = "[SSD]" + work.resolve("ssd").toUri() + ",[DISK]" + work.resolve("disk").toUri();
         start();
-        files = (DistributedFileSystem) new org.apache.hadoop.fs.Path("/").getFileSystem(conf);
+        files = (DistributedFileSystem) new org.apache.hadoop.fs.Path("/").getFileSystem(conf());
         files.mkdirs(MEMORY);
         files.setStoragePolicy(MEMORY, "ALL_NVDIMM");
     }
 
-    /** The daemons look for their web pages on the class path, and Hadoop's jars have none: empty folders stand for them. */
-    private static void makePages() throws Exception {
-        Path classes = Path.of(TierCluster.class.getProtectionDomain().getCodeSource().getLocation().toURI());
-        for (String daemon : List.of("hdfs", "datanode")) {
-            Files.createDirectories(classes.resolve("webapps").resolve(daemon));
-        }
+    private static Map<String, String> ownSettings(Path work, long memory, Map<String, String> settings) {
+        Map<String, String> all = new HashMap<>(Map.of("dfs.blocksize", Integer.toString(BLOCK), "dfs.replication", "1",
+            "dfs.namenode.redundancy.interval.seconds", "50ms", "dfs.datanode.fsdataset.factory",
+            VerbenaDatasetFactory.class.getName(), "verbena.hdfs.mode", "hhh", "verbena.hdfs.memory.dir",
+            work.resolve("memory").toString(), "verbena.hdfs.memory.size", Long.toString(memory)));
+        all.putAll(settings);
+        return all;
     }
 
     /** Starts the DataNode again, which has stopped. The NameNode knows its replicas anew. */
     void start() throws IOException, InterruptedException {
-        dataNode = DataNode.createDataNode(new String[0], new Configuration(conf));
-        until("the DataNode serves", () -> dataNode.isDatanodeFullyStarted() && isReported());
+        dataNode = start(folders);
+        until("the NameNode has its report", this::isReported);
     }
 
     /** Whether the NameNode has each storage's report of this run of the DataNode. */
     private boolean isReported() {
         try {
-            DatanodeDescriptor known = nameNode.getNamesystem().getBlockManager().getDatanodeManager()
+            DatanodeDescriptor known = nameNode().getNamesystem().getBlockManager().getDatanodeManager()
                 .getDatanode(dataNode.getDatanodeUuid());
             return known != null && known.getXferPort() == dataNode.getXferPort()
                 && Arrays.stream(known.getStorageInfos()).allMatch(storage -> storage.getBlockReportCount() > 0);
@@ -112,7 +86,7 @@ final class TierCluster implements AutoCloseable {
 
     /** Stops the DataNode. */
     void stop() {
-        dataNode.shutdown();
+        stop(dataNode);
     }
 
     DistributedFileSystem files() {
@@ -125,10 +99,6 @@ final class TierCluster implements AutoCloseable {
 
     TieredDataset dataset() {
         return (TieredDataset) dataNode.getFSDataset();
-    }
-
-    Configuration conf() {
-        return conf;
     }
 
     static org.apache.hadoop.fs.Path path(String name) {
@@ -230,16 +200,6 @@ final class TierCluster implements AutoCloseable {
         }
     }
 
-    static void until(String what, BooleanSupplier condition) throws InterruptedException {
-        long deadline = System.nanoTime() + LIMIT_MS * 1_000_000;
-        while (!condition.getAsBoolean()) {
-            if (System.nanoTime() > deadline) {
-                throw new AssertionError("not within " + LIMIT_MS + " ms: " + what);
-            }
-            Thread.sleep(PAUSE_MS);
-        }
-    }
-
     /** Waits until the NameNode knows the tier of a file's first block. */
     void untilTold(String name, StorageType tier) throws InterruptedException {
         until("the NameNode knows that " + name + " is in " + tier, () -> {
@@ -254,7 +214,6 @@ final class TierCluster implements AutoCloseable {
     @Override
     public void close() throws IOException {
         files.close();
-        dataNode.shutdown();
-        nameNode.stop();
+        super.close();
     }
 }

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hadoop's own NameNode and DataNodes in this JVM: what all clusters of these tests have in common.
+package org.apache.hadoop.hdfs;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.function.BooleanSupplier;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.crypto.CryptoProtocolVersion;
+import org.apache.hadoop.fs.CreateFlag;
+import org.apache.hadoop.fs.permission.FsPermission;
+import org.apache.hadoop.hdfs.protocol.ClientProtocol;
+import org.apache.hadoop.hdfs.protocol.LocatedBlock;
+import org.apache.hadoop.hdfs.server.datanode.DataNode;
+import org.apache.hadoop.hdfs.server.namenode.NameNode;
+import org.apache.hadoop.io.EnumSetWritable;
+import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
+
+/** One NameNode, and DataNodes that come and go. */
+public class LocalHdfs implements AutoCloseable {
+    private static final long LIMIT_MS = 120_000;
+    private static final long PAUSE_MS = 20;
+
+    private final Configuration conf = new HdfsConfiguration();
+    private final NameNode nameNode;
+    private final List<DataNode> dataNodes = new ArrayList<>();
+
+    /**
+     * Starts the NameNode.
+     *
+     * @param work folder of all files
+     * @param settings of all daemons and clients
+     */
+    public LocalHdfs(Path work, Map<String, String> settings) throws Exception {
+        conf.set("fs.defaultFS", "hdfs://127.0.0.1:0");
+        conf.set("dfs.namenode.name.dir", work.resolve("name").toUri().toString());
+        for (String address : List.of("namenode.http-address", "datanode.address", "datanode.http.address",
+                "datanode.ipc.address")) {
+            conf.set("dfs." + address, "127.0.0.1:0");
+        }
+        conf.setLong("dfs.namenode.fs-limits.min-block-size", 1);
+        conf.setInt("dfs.heartbeat.interval", 1);
+        // Every block is on every DataNode, also on one that had much to do a moment ago.
+        conf.setBoolean("dfs.namenode.redundancy.considerLoad", false);
+        conf.setLong("dfs.datanode.du.reserved", 0);
+        settings.forEach(conf::set);
+        makePages();
+        DefaultMetricsSystem.setMiniClusterMode(true); // several daemons in this JVM
+        NameNode.format(conf);
+        nameNode = NameNode.createNameNode(new String[0], conf);
+        conf.set("fs.defaultFS", "hdfs://127.0.0.1:" + nameNode.getNameNodeAddress().getPort());
+    }
+
+    /** The daemons look for their web pages on the class path, and Hadoop's jars have none: empty folders stand for them. */
+    private static void makePages() throws Exception {
+        Path classes = Path.of(LocalHdfs.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+        for (String daemon : List.of("hdfs", "datanode")) {
+            Files.createDirectories(classes.resolve("webapps").resolve(daemon));
+        }
+    }
+
+    /**
+     * Starts a DataNode, or one that has stopped.
+     *
+     * @param folders of its replicas, as {@code dfs.datanode.data.dir} names them
+     */
+    public final DataNode start(String folders) throws IOException, InterruptedException {
+        Configuration own = new Configuration(conf);
+        own.set("dfs.datanode.data.dir", folders);
+        DataNode dataNode = DataNode.createDataNode(new String[0], own);
+        dataNodes.add(dataNode);
+        until("a DataNode serves", dataNode::isDatanodeFullyStarted);
+        return dataNode;
+    }
+
+    /** Waits until the NameNode has heard of so many DataNodes. */
+    public final void untilLive(int count) throws InterruptedException {
+        until(count + " DataNodes live", () -> nameNode.getNamesystem().getNumLiveDataNodes() == count);
+    }
+
+    public final void stop(DataNode dataNode) {
+        dataNodes.remove(dataNode);
+        dataNode.shutdown();
+    }
+
+    public final Configuration conf() {
+        return conf;
+    }
+
+    public final NameNode nameNode() {
+        return nameNode;
+    }
+
+    public final List<DataNode> dataNodes() {
+        return dataNodes;
+    }
+
+    /** A client of its own with these settings, "name=value". */
+    public final DistributedFileSystem client(String... settings) throws IOException {
+        Configuration own = new Configuration(conf);
+        for (String setting : settings) {
+            own.set(setting.substring(0, setting.indexOf('=')), setting.substring(setting.indexOf('=') + 1));
+        }
+        own.setBoolean("fs.hdfs.impl.disable.cache", true);
+        return (DistributedFileSystem) new org.apache.hadoop.fs.Path("/").getFileSystem(own);
+    }
+
+    /** Space that DataNodes keep for replicas that are being written. */
+    public static long reserved(List<DataNode> dataNodes) {
+        return dataNodes.stream().flatMap(node -> node.getFSDataset().getVolumeInfoMap().values().stream())
+            .mapToLong(info -> (Long) ((Map<?, ?>) info).get("reservedSpaceForReplicas")).sum();
+    }
+
+    /** A block that the NameNode has given out, of a new file that nobody closes. */
+    public static LocatedBlock allocate(DistributedFileSystem files, String path, String client) throws IOException {
+        ClientProtocol nameNode = files.getClient().getNamenode();
+        long id = nameNode.create(path, FsPermission.getFileDefault(), client,
+            new EnumSetWritable<>(EnumSet.of(CreateFlag.CREATE), CreateFlag.class), true, files.getDefaultReplication(
+            new org.apache.hadoop.fs.Path(path)), files.getDefaultBlockSize(new org.apache.hadoop.fs.Path(path)),
+            CryptoProtocolVersion.supported(), null, null).getFileId();
+        return nameNode.addBlock(path, client, null, null, id, null, null);
+    }
+
+    /** A file's first block. */
+    public static LocatedBlock block(DistributedFileSystem files, org.apache.hadoop.fs.Path path) throws IOException {
+        return files.getClient().getLocatedBlocks(path.toString(), 0).get(0);
+    }
+
+    /** What each replica of a file's first block holds: read from one DataNode each, with its checksums. */
+    public static boolean isEverywhere(DistributedFileSystem files, org.apache.hadoop.fs.Path path, byte[] content, int replicas)
+            throws IOException, InterruptedException {
+        until(replicas + " replicas of " + path, () -> {
+            try {
+                return block(files, path).getLocations().length == replicas;
+            } catch (IOException e) {
+                throw new AssertionError(e);
+            }
+        });
+        for (var node : block(files, path).getLocations()) {
+            try (DFSInputStream in = files.getClient().open(path.toString())) {
+                for (var other : block(files, path).getLocations()) {
+                    if (!other.equals(node)) {
+                        in.addToLocalDeadNodes(other);
+                    }
+                }
+                byte[] read = in.readAllBytes();
+                if (!Arrays.equals(read, content) || in.getCurrentDatanode() != null && !in.getCurrentDatanode().equals(node)) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    /** Bytes that depend on their count alone. */
+    public static byte[] content(int bytes) {
+        byte[] content = new byte[bytes];
+        new Random(bytes).nextBytes(content);
+        return content;
+    }
+
+    public static void until(String what, BooleanSupplier condition) throws InterruptedException {
+        long deadline = System.nanoTime() + LIMIT_MS * 1_000_000;
+        while (!condition.getAsBoolean()) {
+            if (System.nanoTime() > deadline) {
+                throw new AssertionError("not within " + LIMIT_MS + " ms: " + what);
+            }
+            Thread.sleep(PAUSE_MS);
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        dataNodes.forEach(DataNode::shutdown);
+        nameNode.stop();
+    }
+}
