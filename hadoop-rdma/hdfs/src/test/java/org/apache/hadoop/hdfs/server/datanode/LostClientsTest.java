@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.apache.hadoop.hdfs.server.datanode;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Map;
+import org.apache.hadoop.hdfs.LocalHdfs;
+import org.apache.hadoop.hdfs.protocol.LocatedBlock;
+import org.apache.hadoop.hdfs.protocol.datatransfer.BlockConstructionStage;
+import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.Status;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What clients leave behind that end without a word, and requests of theirs that come late. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+final class LostClientsTest {
+    private static final int CLIENTS = 100;
+    private static final String CLIENT = "wire";
+
+    private ReceiverCluster cluster;
+    private int numbers;
+
+    @BeforeAll
+    void start(@TempDir Path work) throws Exception {
+        cluster = new ReceiverCluster(work, Map.of());
+    }
+
+    @AfterAll
+    void stop() throws IOException {
+        cluster.close();
+    }
+
+    private LocatedBlock allocate() throws IOException {
+        return LocalHdfs.allocate(cluster.files(), "/lost" + numbers++, CLIENT);
+    }
+
+    /** Of the first DataNode of a block. */
+    @SuppressWarnings("deprecation") // there is no other way to it from outside
+    private Replica replica(LocatedBlock block) {
+        return cluster.dataNodes().stream().filter(node -> node.getDatanodeUuid().equals(
+            block.getLocations()[0].getDatanodeUuid())).findFirst().orElseThrow().getFSDataset()
+            .getReplica(block.getBlock().getBlockPoolId(), block.getBlock().getBlockId());
+    }
+
+    /** A block whose first DataNode has some bytes and its end. */
+    private LocatedBlock finished(int bytes) throws IOException {
+        LocatedBlock block = allocate();
+        try (WireWriter writer = new WireWriter(cluster, block)) {
+            assertEquals(Status.SUCCESS, writer.create(1).status());
+            assertTrue(writer.send(0, 0, ReceiverCluster.content(bytes)).ack().isSuccess());
+            assertTrue(writer.send(1, bytes, null).ack().isSuccess());
+        }
+        return block;
+    }
+
+    @Test
+    void a_hundred_of_them_keep_no_space_reserved() throws Exception {
+        long before = XceiverBridge.blocksTaken();
+        for (int i = 0; i < CLIENTS; i++) {
+            try (WireWriter writer = new WireWriter(cluster, allocate())) {
+                assertEquals(Status.SUCCESS, writer.create(1 + i % ReceiverCluster.NODES).status());
+                assertTrue(LocalHdfs.reserved(cluster.dataNodes()) > 0);
+                if (i % 2 == 0) {
+                    writer.send(0, 0, ReceiverCluster.content(1000)).ack();
+                }
+            }
+        }
+        assertTrue(XceiverBridge.blocksTaken() - before >= CLIENTS);
+        ReceiverCluster.until("the space reserved for replicas is free again",
+            () -> LocalHdfs.reserved(cluster.dataNodes()) == 0);
+    }
+
+    @Test
+    void an_older_recovery_of_a_close_that_ends_last_changes_nothing() throws Exception {
+        LocatedBlock block = finished(1000);
+        long stamp = block.getBlock().getGenerationStamp();
+        assertEquals(Status.SUCCESS, recovered(block, BlockConstructionStage.PIPELINE_CLOSE_RECOVERY, stamp + 2));
+        assertEquals(stamp + 2, replica(block).getGenerationStamp());
+        assertNotEquals(Status.SUCCESS, recovered(block, BlockConstructionStage.PIPELINE_CLOSE_RECOVERY, stamp + 1));
+        assertEquals(stamp + 2, replica(block).getGenerationStamp());
+        assertEquals(1000, replica(block).getNumBytes());
+    }
+
+    @Test
+    void an_append_with_an_older_stamp_is_refused() throws Exception {
+        LocatedBlock block = finished(1000);
+        long stamp = block.getBlock().getGenerationStamp();
+        assertNotEquals(Status.SUCCESS, recovered(block, BlockConstructionStage.PIPELINE_SETUP_APPEND, stamp - 1));
+        assertEquals(stamp, replica(block).getGenerationStamp());
+        assertEquals(Status.SUCCESS, recovered(block, BlockConstructionStage.PIPELINE_SETUP_APPEND, stamp + 1));
+        assertEquals(stamp + 1, replica(block).getGenerationStamp());
+    }
+
+    /** The answer; null when the DataNode gives none. */
+    private Status recovered(LocatedBlock block, BlockConstructionStage stage, long stamp) throws IOException {
+        try (WireWriter writer = new WireWriter(cluster, block)) {
+            return writer.request(stage, 1, 1000, 1000, stamp).status();
+        } catch (IOException e) {
+            return null;
+        }
+    }
+}
