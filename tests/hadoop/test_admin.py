@@ -159,6 +159,19 @@ class AdminTest(WritingCase):
         self.assert_healthy()
 
     @LONG
+    def test_an_idle_writer_outlives_six_upgrades_of_its_data_nodes(self):
+        """Hadoop's client gives up after five recoveries at one place of a block that were not announced."""
+        with self.writer("/idle", "dfs.replication=3", PATIENT) as program:
+            total = self.ask(program, "flush 100000")
+            for number in range(6):
+                self.restart_for_upgrade(WITH_PLUGIN[number % len(WITH_PLUGIN)])
+                self.setUp()
+            self.assertEqual(self.ask(program, f"flush {MIB}"), total + MIB)
+            self.ask(program, "close")
+        self.assert_content("/idle", total + MIB)
+        self.assert_healthy()
+
+    @LONG
     def test_data_nodes_go_back_to_stock_one_by_one_beneath_writers_and_readers(self):
         self.dfs("-put", str(self.source), "/three-read")
         paths = ["/three-read", self.single("/one-read")]

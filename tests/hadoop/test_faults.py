@@ -18,16 +18,6 @@ ALONE = ("-D", NO_OTHERS)
 
 
 class FaultsTest(WritingCase):
-    def assert_content(self, path, least):
-        """At least so many bytes are readable, all as they were written."""
-        copy = self.folder / "pattern"
-        copy.unlink(missing_ok=True)
-        self.dfs("-get", path, str(copy))
-        content = copy.read_bytes()
-        self.assertGreaterEqual(len(content), least)
-        whole = bytes(range(251)) * (len(content) // 251 + 1)
-        self.assertTrue(content == whole[:len(content)], "what was read differs")
-
     def recover(self, path):
         """Ends the lease of a client that is gone."""
         done = self.client.run("hdfs", "debug", "recoverLease", "-path", path, "-retries", "20")

@@ -33,6 +33,16 @@ class WritingCase(HdfsCase):
         program.stdin.flush()
         return program.stdout.readline()
 
+    def assert_content(self, path, least):
+        """At least so many bytes are readable, all as they were written."""
+        copy = self.folder / "pattern"
+        copy.unlink(missing_ok=True)
+        self.dfs("-get", path, str(copy))
+        content = copy.read_bytes()
+        self.assertGreaterEqual(len(content), least)
+        whole = bytes(range(251)) * (len(content) // 251 + 1)
+        self.assertTrue(content == whole[:len(content)], "what was read differs")
+
     @contextlib.contextmanager
     def writer_by_core(self, path, *settings):
         """(program, DataNode): it writes a file of one replica to a DataNode with the plugin, and has flushed 100,000 bytes."""
