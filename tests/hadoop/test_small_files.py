@@ -2,6 +2,7 @@
 """Small files that a client writes to all replicas at once, with DataNodes that are killed or stand still."""
 import os
 import pathlib
+import resource
 import signal
 import sys
 import unittest
@@ -58,6 +59,21 @@ class SmallFilesTest(HdfsCase):
                 self.setUp()
         for number in range(FILES):
             self.assert_there(SIZES[1 + number % (len(SIZES) - 1)], f"/killed{number}")
+        self.assert_healthy()
+
+    @LONG
+    def test_small_files_are_written_past_a_data_node_whose_disk_is_full(self):
+        """The kernel refuses to write files beyond a limit, as it refuses to on a full disk."""
+        pid = self.cluster.daemons[WITH_PLUGIN[0]][0]
+        before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (50_000, before[1]))
+        try:
+            said = "".join(self.put(size, f"/full{size}").stderr for size in SIZES)
+        finally:
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
+        self.assertIn("Hadoop's pipeline writes the file, as ", said)
+        for size in SIZES:
+            self.assert_there(size, f"/full{size}")
         self.assert_healthy()
 
     @LONG
