@@ -392,7 +392,7 @@ final class CoreConnection {
         }
         if (stream != null) {
             stream.close();
-            link.closed();
+            link.closed(stream);
         }
         if (sasl != null) {
             try {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.net.InetSocketAddress;
@@ -44,27 +45,41 @@ class CallerTest {
         }
     }
 
+    /** Sends a call whose answer gets lost with the connection, and repeats it by TCP. */
+    private static String[] repeated(Groups groups, GetUserMappingsProtocolClientSideTranslatorPB client, int number,
+            String request) throws Exception {
+        Groups.connect(groups.conf, client);
+        AtomicReference<IOException> lost = new AtomicReference<>();
+        Thread first = new Thread(() -> {
+            Client.setCallIdAndRetryCount(number, 0, null);
+            lost.set(assertThrows(IOException.class, () -> client.getGroupsForUser(request)));
+        });
+        first.start();
+        Groups.until("the call has run", () -> groups.deferred != null);
+        CoreNode.of(RpcConf.of(groups.conf)).server(new InetSocketAddress("127.0.0.1", groups.server.getPort()))
+            .down("as the test wants");
+        first.join();
+        assertTrue(lost.get() instanceof EOFException, "it ended with the connection, as by TCP: " + lost.get());
+        try {
+            Client.setCallIdAndRetryCount(number, 1, null);
+            return client.getGroupsForUser(request);
+        } finally {
+            Client.setCallIdAndRetryCountUnprotected(null, 0, null);
+        }
+    }
+
     @Test
     void a_call_that_was_run_and_lost_its_answer_has_one_effect_when_it_is_repeated_by_tcp() throws Exception {
         try (Groups groups = new Groups(true); GetUserMappingsProtocolClientSideTranslatorPB client = groups.client()) {
-            Groups.connect(groups.conf, client);
-            AtomicReference<IOException> lost = new AtomicReference<>();
-            Thread first = new Thread(() -> {
-                Client.setCallIdAndRetryCount(9_000_001, 0, null);
-                lost.set(assertThrows(IOException.class, () -> client.getGroupsForUser("once a")));
-            });
-            first.start();
-            Groups.until("the call has run", () -> groups.deferred != null);
-            CoreNode.of(RpcConf.of(groups.conf)).server(new InetSocketAddress("127.0.0.1", groups.server.getPort()))
-                .down("as the test wants");
-            first.join();
-            assertTrue(lost.get() != null, "the call failed with the connection");
-            try {
-                Client.setCallIdAndRetryCount(9_000_001, 1, null);
-                assertArrayEquals(new String[] {"a1"}, client.getGroupsForUser("once a"));
-            } finally {
-                Client.setCallIdAndRetryCountUnprotected(null, 0, null);
-            }
+            assertArrayEquals(new String[] {"a1"}, repeated(groups, client, 9_000_001, "once a"));
+            assertEquals(1, groups.effects.get());
+        }
+    }
+
+    @Test
+    void a_call_that_failed_and_lost_its_answer_runs_again_when_it_is_repeated() throws Exception {
+        try (Groups groups = new Groups(true); GetUserMappingsProtocolClientSideTranslatorPB client = groups.client()) {
+            assertArrayEquals(new String[] {"a1"}, repeated(groups, client, 9_000_002, "again a"));
             assertEquals(1, groups.effects.get());
         }
     }

@@ -34,7 +34,7 @@ final class Groups implements GetUserMappingsProtocol, AutoCloseable {
     final AtomicInteger held = new AtomicInteger();
     final AtomicInteger effects = new AtomicInteger();
     private final RetryCache cache = new RetryCache("test", 0.01, TimeUnit.MINUTES.toNanos(10));
-    /** The last call at "defer", or the first run of one at "once". */
+    /** The last call at "defer", or the first run of one at "once" or "again", which fails at "again". */
     volatile Server.Call deferred;
 
     /** core: our engine, else Hadoop's; settings come in pairs of names and values. */
@@ -150,7 +150,9 @@ final class Groups implements GetUserMappingsProtocol, AutoCloseable {
                 hold();
                 return new String[] {words[1]};
             case "once":
-                return once(words[1]);
+                return once(words[1], false);
+            case "again":
+                return once(words[1], deferred == null);
             case "defer":
                 Server.Call call = Server.getCurCall().get();
                 call.postponeResponse();
@@ -161,18 +163,20 @@ final class Groups implements GetUserMappingsProtocol, AutoCloseable {
         }
     }
 
-    /** As a NameNode does what may be done only once; the answer to the first run does not leave. */
-    private String[] once(String answer) {
+    /** As a NameNode does what may be done only once; the answer to the first run does not leave. fails: so does that run. */
+    private String[] once(String answer, boolean fails) {
         RetryCache.CacheEntryWithPayload entry = RetryCache.waitForCompletion(cache, null, Server.getClientId(),
             Server.getCallId());
         if (entry != null && entry.isSuccess()) {
             return (String[]) entry.getPayload();
         }
-        String[] made = {answer + effects.incrementAndGet()};
-        RetryCache.setState(entry, true, made);
-        Server.Call call = Server.getCurCall().get();
-        call.postponeResponse();
-        deferred = call;
+        String[] made = {answer + (fails ? "" : effects.incrementAndGet())};
+        RetryCache.setState(entry, !fails, fails ? null : made);
+        if (deferred == null) {
+            Server.Call call = Server.getCurCall().get();
+            call.postponeResponse();
+            deferred = call;
+        }
         return made;
     }
 

@@ -13,6 +13,7 @@ import java.nio.channels.ClosedChannelException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import org.verbena.core.VbnException;
+import org.verbena.core.VbnPeer;
 import org.verbena.core.VbnStatus;
 import org.verbena.core.stream.VbnStream;
 
@@ -29,6 +30,7 @@ public final class CallStream {
     private volatile Thread reader;
     private volatile Thread writer;
     private volatile boolean closed;
+    private volatile boolean abandoned;
     private volatile long limitMillis;
 
     CallStream(VbnStream stream, InetSocketAddress local, InetSocketAddress remote) throws SocketException {
@@ -39,11 +41,11 @@ public final class CallStream {
 
     private void wake() {
         Thread one = reader;
-        if (one != null && (closed || stream.isReadable())) {
+        if (one != null && isReadable()) {
             stream.engine().unpark(one);
         }
         Thread other = writer;
-        if (other != null && (closed || stream.isWritable())) {
+        if (other != null && (closed || isWritable())) {
             stream.engine().unpark(other);
         }
     }
@@ -99,7 +101,22 @@ public final class CallStream {
     }
 
     private boolean isReadable() {
-        return closed || stream.isReadable();
+        return closed || abandoned || stream.isReadable();
+    }
+
+    private boolean isWritable() {
+        return abandoned || stream.isWritable();
+    }
+
+    /** Returns whether it goes by this connection. */
+    boolean isOf(VbnPeer peer) {
+        return stream.peer() == peer;
+    }
+
+    /** This side gives up the connection below: nothing comes any more, as from a socket whose process has ended. */
+    void abandon() {
+        abandoned = true;
+        wake();
     }
 
     /** Closes the stream; who waits for it hears of that. Idempotent. */
@@ -148,7 +165,10 @@ public final class CallStream {
                 if (count != 0) {
                     return count;
                 }
-                await(stream::isReadable, "an answer");
+                if (abandoned) {
+                    return -1;
+                }
+                await(this::isReadable, "an answer");
             }
         } catch (VbnException e) {
             if (e.kind() == VbnStatus.PEER_LOST) {
@@ -212,8 +232,11 @@ public final class CallStream {
             try {
                 while (source.hasRemaining()) {
                     checkOpen();
+                    if (abandoned) {
+                        throw new IOException("Connection reset: this side has given it up");
+                    }
                     if (stream.write(source) == 0) {
-                        await(stream::isWritable, "space for a request");
+                        await(CallStream.this::isWritable, "space for a request");
                     }
                 }
             } catch (VbnException e) {

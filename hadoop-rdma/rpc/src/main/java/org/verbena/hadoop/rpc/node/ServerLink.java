@@ -6,7 +6,9 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
+import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -40,13 +42,9 @@ public final class ServerLink {
 
     private final CoreNode node;
     private final InetSocketAddress address;
-    private final Remote<VbnPeer> remote = new Remote<>(peer -> {
-        if (peer != null) {
-            peer.close();
-        }
-    });
+    private final Remote<VbnPeer> remote = new Remote<>(this::giveUp);
     private final AtomicInteger calls = new AtomicInteger();
-    private final AtomicInteger streams = new AtomicInteger();
+    private final Set<CallStream> streams = ConcurrentHashMap.newKeySet();
     private volatile InetAddress local;
     private volatile byte[] token;
     private volatile boolean announced;
@@ -165,13 +163,25 @@ public final class ServerLink {
         VbnStreams calling = node.calling(local);
         int number = node.nextNumber();
         VbnStream stream = calling.openAtOnce(peer, RpcHello.SERVICE, new RpcHello(token, number, address.getPort()).encode());
-        streams.incrementAndGet();
-        return new CallStream(stream, new InetSocketAddress(local, number), address);
+        CallStream opened = new CallStream(stream, new InetSocketAddress(local, number), address);
+        streams.add(opened);
+        if (remote.peer() != peer) {
+            opened.abandon(); // the connection was given up meanwhile
+        }
+        return opened;
     }
 
     /** A stream has ended, for whatever reason. */
-    public void closed() {
-        streams.decrementAndGet();
+    public void closed(CallStream stream) {
+        streams.remove(stream);
+    }
+
+    /** Ends a connection. Calls that wait for its answers hear of that at once. */
+    private void giveUp(VbnPeer peer) {
+        if (peer != null) {
+            peer.close();
+            streams.stream().filter(stream -> stream.isOf(peer)).forEach(CallStream::abandon);
+        }
     }
 
     /** The server has answered by a stream. */
@@ -191,7 +201,7 @@ public final class ServerLink {
 
     /** The connection was lost; told twice it does nothing the second time. */
     private void lost(VbnPeer peer, VbnException cause) {
-        Remote.End end = remote.ended(peer, cause, streams.get() > 0);
+        Remote.End end = remote.ended(peer, cause, !streams.isEmpty());
         if (end == Remote.End.UNUSED) {
             announced = false;
             LOG.debug("Verbena: RPC server {} has ended the connection, which nobody used: {}", address, cause.text());
