@@ -139,6 +139,14 @@ class BurstBufferTest(unittest.TestCase):
         self.assertEqual((self.root / "file").read_bytes(), source.read_bytes())
         self.assertFalse((self.root / ".verbena-buffer").exists())
 
+    def test_a_flush_that_cannot_end_names_the_file_and_has_a_status_of_its_own(self):
+        self.configure(chunk="64k", fault="async")
+        self.done(SHELL, "-put", str(self.file(0)), "/file")
+        for server in self.servers:
+            server.process.kill()
+            server.process.wait()
+        self.assertRegex(self.done(FLUSHER, "--once", status=1), r"(?m)^.*file.* lacks chunk \d+")
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
