@@ -17,6 +17,7 @@ import tempfile
 import format as formatting
 import includes
 import prose
+import traps
 import tree
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
@@ -118,6 +119,7 @@ CHECKS = {
     "lines": check_lines,
     "c-format": check_c_format,
     "includes": lambda root: includes.check(root, tree.files(root)),
+    "traps": lambda root: traps.check(root, tree.files(root)),
     "layers": lambda root: run_script(root, "check_layers.py"),
     "circles": lambda root: run_script(root, "check_circles.py"),
     "java-circles": lambda root: run_script(root, "check_java_circles.py"),

@@ -18,6 +18,7 @@ import format as formatting  # noqa: E402
 import includes  # noqa: E402
 import prose  # noqa: E402
 import run  # noqa: E402
+import traps  # noqa: E402
 import tree  # noqa: E402
 
 STRICT = {"end_of_line": "lf", "trim_trailing_whitespace": "true", "indent_style": "space", "insert_final_newline": "true",
@@ -261,6 +262,25 @@ class IncludesTest(FolderTest):
     def test_what_is_included_or_something_else_is_right(self):
         self.assertEqual(self.check("#include <algorithm>\nint n = std::count(a, b, 0);\n"), [])
         self.assertEqual(self.check("std::count_down n; std::filler f; n.std::x();\n"), [])
+
+
+class TrapsTest(FolderTest):
+    TABLE = "tests/hadoop/traps/a.txt"
+
+    def check(self, rows):
+        self.put(self.TABLE, rows)
+        self.put("tests/hadoop/test_a.py", "def test_it_holds():\n    pass\n")
+        self.put("x/src/test/java/ATest.java", "class ATest {\n    void it_holds() {\n    }\n}\n")
+        return traps.check(self.root, [pathlib.Path(name) for name in (self.TABLE, "tests/hadoop/test_a.py",
+                                                                       "x/src/test/java/ATest.java")])
+
+    def test_rows_that_name_tests_are_right(self):
+        self.assertEqual(self.check("# why\n\nH1 | test_a.test_it_holds\nH1 | ATest.it_holds\n"), [])
+
+    def test_a_test_or_file_that_is_gone_and_a_row_without_form_are_told_with_their_lines(self):
+        told = self.check("H1 | test_a.test_it\nH2 | BTest.it_holds\nH3 ATest.it_holds\n")
+        self.assertEqual(told, [f"{self.TABLE}:1: no test test_it in test_a", f"{self.TABLE}:2: no file of tests BTest",
+                                f"{self.TABLE}:3: not of the form 'H1 | FILE.TEST': H3 ATest.it_holds"])
 
 
 class BudgetsTest(FolderTest):
