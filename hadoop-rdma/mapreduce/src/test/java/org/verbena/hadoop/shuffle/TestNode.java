@@ -68,7 +68,7 @@ final class TestNode implements AutoCloseable {
         port = ShuffleHandler.deserializeMetaData(handler.getMetaData());
     }
 
-    private static ShuffleConf patient() {
+    static ShuffleConf patient() {
         Configuration site = new Configuration(false);
         bePatient(site);
         return new ShuffleConf(site);
