@@ -199,6 +199,20 @@ class RestartTest(Waiting):
         self.assertEqual(ours.get("Segments by the core"), REDUCERS * (FILES + 1), ours)
         self.assertNotIn("Bytes by HTTP", ours)
 
+    def test_a_reducer_that_is_killed_after_it_has_fetched_is_followed_by_one_that_fetches_all_again(self):
+        self.write(LONGER)
+        with self.job(**{"mapreduce.job.reduce.slowstart.completedmaps": "0", "mapreduce.reduce.maxattempts": "2"}):
+            self.wait_for("the first map outputs are fetched", lambda: self.shuffled() == FILES)
+            killed = self.reducers()
+            for pid in killed:
+                os.kill(pid, signal.SIGKILL)
+            self.wait_for("another reducer runs", lambda: set(self.reducers()) - set(killed))
+            self.go_on()
+        self.assert_right(reducers=2)
+        ours = self.counters[jobs.GROUP]
+        self.assertEqual(ours.get("Segments by the core"), FILES + 1, ours)
+        self.assertNotIn("Bytes by HTTP", ours)
+
     def outputs(self):
         return sorted(pathlib.Path(self.cluster.local(), NODE).glob("usercache/*/appcache/*/output/*_m_*/file.out"))
 
@@ -206,9 +220,10 @@ class RestartTest(Waiting):
         """The JVMs of the job's reducers."""
         found = []
         for pid, _ in processes.below(self.cluster.local()):
-            words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-            if words[0].endswith(b"java") and any(b"_r_0" in word for word in words):
-                found.append(pid)
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it may end meanwhile
+                words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+                if words[0].endswith(b"java") and any(b"_r_0" in word for word in words):
+                    found.append(pid)
         return found
 
     def waits_for_a_disk(self):
