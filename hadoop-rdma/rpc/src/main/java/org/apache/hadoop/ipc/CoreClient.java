@@ -14,6 +14,8 @@ import javax.net.SocketFactory;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.security.UserGroupInformation;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnPeer;
 import org.verbena.hadoop.rpc.node.CoreNode;
 import org.verbena.hadoop.rpc.node.Reason;
@@ -21,9 +23,11 @@ import org.verbena.hadoop.rpc.node.ServerLink;
 
 /**
  * Both ways have one client id and one counter of calls, so that a server's retry cache knows a call again that is repeated by the
- * other way. A call is never moved: one that fails by the core fails as by TCP, and who repeats calls, repeats it.
+ * other way. A call is never moved once a server has taken its stream: one that fails by the core fails as by TCP, and who repeats
+ * calls, repeats it.
  */
 final class CoreClient extends Client {
+    private static final Logger LOG = LoggerFactory.getLogger(CoreClient.class);
     private static final long GREETING_MILLIS = 1000;
 
     private final CoreNode node;
@@ -60,8 +64,11 @@ final class CoreClient extends Client {
         if (connection != null) {
             CoreConnection.Waiting call = connection.add(createCall(kind, request), alignment);
             if (call.isAdded()) {
-                node.calls().countCore();
-                return connection.run(call);
+                try {
+                    return run(connection, call);
+                } catch (CoreConnection.RefusedException e) {
+                    LOG.debug("a call goes by TCP", e);
+                }
             }
             reason = Reason.AFTER_FAILURES;
             setCallIdAndRetryCountUnprotected(call.call().id, call.call().retry, getExternalHandler()); // it was taken already
@@ -72,6 +79,20 @@ final class CoreClient extends Client {
             connect(to, link, fallback); // now that Hadoop's connection stands: nobody waits for two calls
         }
         return answer;
+    }
+
+    private Writable run(CoreConnection connection, CoreConnection.Waiting call) throws IOException {
+        boolean refused = false;
+        try {
+            return connection.run(call);
+        } catch (CoreConnection.RefusedException e) {
+            refused = true;
+            throw e;
+        } finally {
+            if (!refused) {
+                node.calls().countCore();
+            }
+        }
     }
 
     /** Why a call goes by TCP; null: the server is reached by the core. */

@@ -87,6 +87,15 @@ final class CoreConnection {
         }
     }
 
+    /** The server did not take the stream: it has as many connections as it may have. It has not read the call. */
+    static final class RefusedException extends IOException {
+        private static final long serialVersionUID = 1L;
+
+        RefusedException(IOException cause) {
+            super("the server has refused the stream", cause);
+        }
+    }
+
     private final CoreClient client;
     private final ConnectionId to;
     private final ServerLink link;
@@ -206,7 +215,11 @@ final class CoreConnection {
         return waiting;
     }
 
-    /** Sends an added call and waits for its answer. */
+    /**
+     * Sends an added call and waits for its answer.
+     *
+     * @throws RefusedException when the call may go by TCP
+     */
     Writable run(Waiting waiting) throws IOException {
         if (Thread.currentThread().isInterrupted()) {
             calls.remove(waiting.call.id);
@@ -222,6 +235,9 @@ final class CoreConnection {
         }
         if (waiting.error == null) {
             return waiting.value;
+        }
+        if (waiting.error instanceof RefusedException refused) {
+            throw new RefusedException(refused);
         }
         if (waiting.error instanceof RemoteException || waiting.error instanceof SaslException) {
             waiting.error.fillInStackTrace();
@@ -366,19 +382,28 @@ final class CoreConnection {
         }
     }
 
-    /** Ends the connection; all its calls fail with the cause. Idempotent. */
+    /** Ends the connection; all its calls fail with the cause, or go by TCP where the server has refused it. Idempotent. */
     void close(IOException cause) {
+        boolean refused;
         synchronized (this) {
-            if (state == State.CLOSED) {
+            if (state != State.OPEN) {
                 return;
             }
-            state = State.CLOSED;
+            refused = stream.isRefused();
+            state = refused ? State.FAILED : State.CLOSED;
+            failedAt = System.nanoTime();
         }
-        end(cause);
+        if (refused) {
+            LOG.info("Verbena: calls of {} to {} go by TCP for now: the server takes no further connection by the core",
+                to.getTicket(), to.getAddress());
+        }
+        end(refused ? new RefusedException(cause) : cause);
     }
 
     private void end(IOException cause) {
-        client.forget(to, this);
+        if (!(cause instanceof RefusedException)) {
+            client.forget(to, this); // else no other one is to be made for a while
+        }
         closeStream();
         calls.values().forEach(call -> {
             calls.remove(call.call.id);

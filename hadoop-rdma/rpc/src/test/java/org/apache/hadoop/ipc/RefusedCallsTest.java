@@ -2,13 +2,18 @@
 package org.apache.hadoop.ipc;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.net.InetSocketAddress;
 import org.apache.hadoop.tools.protocolPB.GetUserMappingsProtocolClientSideTranslatorPB;
 import org.junit.jupiter.api.Test;
+import org.verbena.hadoop.rpc.node.CoreNode;
+import org.verbena.hadoop.rpc.node.RpcConf;
+import org.verbena.hadoop.rpc.node.ServerLink;
 
 /** Calls that cannot be sent. A connection ends idle only when no call is left in its table. */
 class RefusedCallsTest {
@@ -34,6 +39,33 @@ class RefusedCallsTest {
             }
             assertEndsIdle(groups);
             assertArrayEquals(new String[] {"c"}, client.getGroupsForUser("echo c"));
+        }
+    }
+
+    @Test
+    void a_server_with_as_many_connections_as_it_may_have_is_called_by_tcp() throws Exception {
+        try (Groups groups = new Groups(true, "ipc.server.max.connections", "1");
+                GetUserMappingsProtocolClientSideTranslatorPB client = groups.client()) {
+            ServerLink link = CoreNode.of(RpcConf.of(groups.conf))
+                .server(new InetSocketAddress("127.0.0.1", groups.server.getPort()));
+            long before = Groups.numbers(groups.conf).get("calls.tcp.after_failures");
+            Groups.until("the server is reached by the core", () -> {
+                echo(client, "connect");
+                return link.peer() != null;
+            });
+            for (int i = 0; i < CALLS; i++) {
+                echo(client, "a" + i);
+            }
+            assertTrue(Groups.numbers(groups.conf).get("calls.tcp.after_failures") > before, "a stream was refused");
+            assertEquals(1, groups.server.getNumOpenConnections());
+        }
+    }
+
+    private static void echo(GetUserMappingsProtocolClientSideTranslatorPB client, String word) {
+        try {
+            assertArrayEquals(new String[] {word}, client.getGroupsForUser("echo " + word));
+        } catch (IOException e) {
+            throw new AssertionError("echo " + word, e);
         }
     }
 

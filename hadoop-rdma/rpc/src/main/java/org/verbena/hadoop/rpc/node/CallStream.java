@@ -108,6 +108,11 @@ public final class CallStream {
         return abandoned || stream.isWritable();
     }
 
+    /** Returns whether the server has not taken the stream, and read nothing of it. */
+    public boolean isRefused() {
+        return stream.isRefused();
+    }
+
     /** Returns whether it goes by this connection. */
     boolean isOf(VbnPeer peer) {
         return stream.peer() == peer;
