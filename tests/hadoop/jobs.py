@@ -31,8 +31,9 @@ def side(ours, more=None):
 
 
 # Examples whose classes are tools, which one JVM can run one after the other.
-TOOLS = {f"tera{name}": f"org.apache.hadoop.examples.terasort.Tera{name.capitalize()}"
-         for name in ("gen", "sort", "validate")}
+TOOLS = {**{f"tera{name}": f"org.apache.hadoop.examples.terasort.Tera{name.capitalize()}"
+            for name in ("gen", "sort", "validate")},
+         "randomwriter": "org.apache.hadoop.examples.RandomWriter", "sort": "org.apache.hadoop.examples.Sort"}
 
 
 def rows(path, first, count):

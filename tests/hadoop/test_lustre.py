@@ -40,7 +40,7 @@ class Jobs(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         return pathlib.Path(folder.name)
 
-    def start(self, kind, umask=0o022, **more):
+    def start(self, kind, umask=0o022, nodemanagers=2, **more):
         self.folder = self.temporary()
         whole = contextlib.ExitStack()
         self.addCleanup(whole.close)
@@ -48,7 +48,7 @@ class Jobs(unittest.TestCase):
         self.root.mkdir()
         whole.callback(os.umask, os.umask(umask))
         self.cluster = whole.enter_context(kind(
-            self.folder / "hadoop", nodemanagers=2, quick=True, tied=True, plugin=os.environ["VERBENA_HADOOP_JAR"],
+            self.folder / "hadoop", nodemanagers=nodemanagers, quick=True, tied=True, plugin=os.environ["VERBENA_HADOOP_JAR"],
             properties=conf.merged(conf.OURS, JOBS), root=str(self.root), **more))
         self.client = Resident(self.cluster)
         whole.callback(self.client.stop)
