@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 
 /** The burst buffer as a process uses it: sinks of new files, contents of files that are in it. Any thread. */
 public final class Buffer implements AutoCloseable {
@@ -20,6 +21,7 @@ public final class Buffer implements AutoCloseable {
     final ChunkStore store;
     final LocalCopies local;
     final Steps steps;
+    final Silence silence;
     private final Set<RecordWriter> writers = ConcurrentHashMap.newKeySet();
     private Thread signs;
     private boolean closed;
@@ -30,8 +32,13 @@ public final class Buffer implements AutoCloseable {
      * @param steps told what is done; {@link Steps#NONE} but in tests
      */
     public Buffer(Path root, BufferConf conf, Steps steps) {
+        this(root, conf, steps, System::nanoTime);
+    }
+
+    Buffer(Path root, BufferConf conf, Steps steps, LongSupplier clock) {
         this.conf = conf;
         this.steps = steps;
+        silence = new Silence(conf.leaseMs(), clock);
         records = new Records(root);
         store = new ChunkStore(conf.servers());
         local = new LocalCopies(conf.local());
@@ -96,21 +103,24 @@ public final class Buffer implements AutoCloseable {
                 throw new IOException(found.record().path() + " is being written: close it first; after the death of its writer "
                     + "wait for verbena.lustre.buffer.lease.s");
             }
-            Claim claim = Claim.take(records.claim(inode), conf.leaseMs());
-            if (claim != null) {
-                try {
-                    new Flush(this, inode, claim).run();
-                } catch (IOException e) {
-                    claim.release();
-                    throw e;
-                }
-                claim.release();
-                if (mine) {
-                    return;
-                }
-            } else {
+            if (!flush(inode)) {
                 pause();
+            } else if (mine) {
+                break;
             }
+        }
+        silence.forget(records.claim(inode));
+    }
+
+    /** Flushes what the record of a file says; false: another process does so. */
+    boolean flush(long inode) throws IOException {
+        try (Claim claim = Claim.take(records.claim(inode), silence)) {
+            if (claim == null) {
+                return false;
+            }
+            steps.at("claimed");
+            new Flush(this, inode, claim).run();
+            return true;
         }
     }
 

@@ -13,10 +13,10 @@ import java.util.UUID;
 
 /**
  * A file that says which process flushes another one: only one writes at a time. It is taken from a process of this host that has
- * ended, and from one of another host that did not touch it for the lease. A flusher that was stopped for longer writes the same
- * bytes to the same places once more, so claims save work, and keep flushers away from a file that is to be cut.
+ * ended, and from one of another host that did not touch it for the lease ({@link Silence}). A flusher that was stopped for longer
+ * writes the same bytes to the same places once more, so claims save work, and keep flushers away from a file that is to be cut.
  */
-final class Claim {
+final class Claim implements AutoCloseable {
     private final Path file;
     private final String text;
 
@@ -34,7 +34,7 @@ final class Claim {
     }
 
     /** Null: another process has it. */
-    static Claim take(Path file, long leaseMs) throws IOException {
+    static Claim take(Path file, Silence silence) throws IOException {
         ProcessHandle me = ProcessHandle.current();
         String text = UUID.randomUUID() + " " + host() + " " + me.pid() + " " + startOf(me);
         for (int i = 0; i < 2; i++) {
@@ -48,7 +48,7 @@ final class Claim {
                 }
                 return new Claim(file, text);
             } catch (FileAlreadyExistsException e) {
-                if (!removeStale(file, leaseMs)) {
+                if (!removeStale(file, silence)) {
                     return null;
                 }
             }
@@ -56,10 +56,10 @@ final class Claim {
         return null;
     }
 
-    private static boolean removeStale(Path file, long leaseMs) throws IOException {
+    private static boolean removeStale(Path file, Silence silence) throws IOException {
         try {
             String other = Files.readString(file);
-            if (!isStale(other.split(" "), Files.getLastModifiedTime(file).toMillis(), leaseMs)) {
+            if (!isStale(other.split(" "), file, silence)) {
                 return false;
             }
             Path aside = file.resolveSibling(file.getFileName() + "." + UUID.randomUUID());
@@ -75,15 +75,15 @@ final class Claim {
         return true;
     }
 
-    private static boolean isStale(String[] words, long touched, long leaseMs) throws IOException {
-        if (words.length != 4) {
+    private static boolean isStale(String[] words, Path file, Silence silence) throws IOException {
+        if (words.length != 4 || !words[2].matches("[0-9]{1,18}")) {
             return true;
         }
         if (words[1].equals(host())) {
             return ProcessHandle.of(Long.parseLong(words[2])).filter(ProcessHandle::isAlive)
-                .map(process -> startOf(process) != Long.parseLong(words[3])).orElse(true);
+                .map(process -> !words[3].equals(Long.toString(startOf(process)))).orElse(true);
         }
-        return touched + leaseMs < System.currentTimeMillis();
+        return silence.isOver(file);
     }
 
     /** False: another process has taken it. */
@@ -99,7 +99,9 @@ final class Claim {
         return false;
     }
 
-    void release() throws IOException {
+    /** Gives it back, if it is still this process's. */
+    @Override
+    public void close() throws IOException {
         if (keep()) {
             Files.deleteIfExists(file);
         }

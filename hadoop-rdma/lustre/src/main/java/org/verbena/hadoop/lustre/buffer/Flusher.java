@@ -37,9 +37,12 @@ public final class Flusher {
         List<String> problems = new ArrayList<>();
         for (long inode : inodes()) {
             try {
-                flush(inode);
+                endSilentWriter(inode);
+                buffer.flush(inode);
             } catch (IOException e) {
                 problems.add(e.getMessage() == null ? e.toString() : e.getMessage());
+            } catch (RuntimeException e) { // the others go on
+                problems.add("the file of inode " + inode + " cannot be flushed: " + e);
             }
         }
         buffer.local.sweep(records);
@@ -50,27 +53,11 @@ public final class Flusher {
         return new Pass(left, List.copyOf(problems));
     }
 
-    private void flush(long inode) throws IOException {
-        endSilentWriter(inode);
-        Claim claim = Claim.take(records.claim(inode), buffer.conf.leaseMs());
-        if (claim == null) {
-            return;
-        }
-        buffer.steps.at("claimed");
-        try {
-            new Flush(buffer, inode, claim).run();
-        } catch (IOException e) {
-            claim.release();
-            throw e;
-        }
-        claim.release();
-    }
-
     /** A writer that gives no sign is dead: its file has the length that its record says. */
     private void endSilentWriter(long inode) throws IOException {
         try {
             Path open = records.open(inode);
-            if (Files.getLastModifiedTime(open).toMillis() + buffer.conf.leaseMs() < System.currentTimeMillis()) {
+            if (buffer.silence.isOver(open)) {
                 Files.move(open, records.closed(inode), StandardCopyOption.ATOMIC_MOVE);
                 buffer.steps.at("closed for its writer");
             }
@@ -82,7 +69,9 @@ public final class Flusher {
     private Set<Long> inodes() throws IOException {
         Set<Long> found = new TreeSet<>();
         try (Stream<Path> files = Files.list(records.folder())) {
-            for (Path file : files.toList()) {
+            List<Path> all = files.toList();
+            buffer.silence.keep(all);
+            for (Path file : all) {
                 String[] name = file.getFileName().toString().split("\\.");
                 if (name[0].matches("[0-9]+")) {
                     found.add(Long.parseLong(name[0]));
@@ -99,7 +88,7 @@ public final class Flusher {
 
     private void removeOld(Path file) throws IOException {
         try {
-            if (Files.getLastModifiedTime(file).toMillis() + buffer.conf.leaseMs() < System.currentTimeMillis()) {
+            if (buffer.silence.isOver(file)) {
                 Files.deleteIfExists(file);
             }
         } catch (NoSuchFileException e) {

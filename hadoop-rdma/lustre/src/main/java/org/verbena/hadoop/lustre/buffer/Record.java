@@ -43,7 +43,7 @@ record Record(String id, String path, List<Chunk> chunks, long length, long modi
             if (lines.length < 2) {
                 return new Record("", "", List.of(), -1, -1); // its writer died while it began
             }
-            throw damaged(file);
+            throw Records.damaged(file, null);
         }
         String[] head = lines[0].substring(MARK.length()).split(" ", 2);
         List<Chunk> chunks = new ArrayList<>();
@@ -59,14 +59,10 @@ record Record(String id, String path, List<Chunk> chunks, long length, long modi
                     chunks.add(java.util.Objects.requireNonNull(Chunk.of(words)));
                 }
             } catch (RuntimeException e) {
-                throw damaged(file);
+                throw Records.damaged(file, e);
             }
         }
         return new Record(head[0], head.length > 1 ? head[1] : "", List.copyOf(chunks), length, modified);
-    }
-
-    private static IOException damaged(Path file) {
-        return new IOException(file + " is no record of the burst buffer: the shared file system has damaged it; delete its file");
     }
 
     /** The first byte behind all chunks. */

@@ -97,7 +97,15 @@ public final class Records {
             return most;
         } catch (NoSuchFileException e) {
             return 0;
+        } catch (NumberFormatException e) {
+            throw damaged(done(inode), e);
         }
+    }
+
+    /** A file of this folder without its sense. */
+    static IOException damaged(Path file, RuntimeException cause) {
+        return new IOException(file + " has not the bytes that the burst buffer wrote: the shared file system has damaged it; "
+            + "delete the file that it belongs to, and write it again", cause);
     }
 
     static long inodeOf(Path file) throws IOException {

@@ -12,6 +12,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
 import java.util.Arrays;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -210,7 +211,7 @@ class BufferTest {
             try {
                 make(process);
             } catch (IOException e) {
-                throw new java.io.UncheckedIOException(e);
+                throw new AssertionError(e);
             }
         }
     }
@@ -422,5 +423,74 @@ class BufferTest {
             assertTrue(late.getMessage().contains("verbena.lustre.buffer.lease.s"), late.getMessage());
             sink.abandon();
         }
+    }
+
+    @Test
+    void a_failure_of_a_kind_that_nobody_has_thought_of_keeps_a_file_from_no_flusher() throws Exception {
+        byte[] bytes = Place.bytes(19, LENGTH);
+        for (String name : new String[] {"file", "other"}) {
+            boolean[] failed = {false};
+            try (Buffer writer = process(Fault.ASYNC); Buffer flusher = place.process(servers, Fault.ASYNC, what -> {
+                if (what.equals("chunk written") && !failed[0]) {
+                    failed[0] = true;
+                    throw new IllegalStateException("of the test");
+                }
+            })) {
+                place.write(writer, name, bytes);
+                if (name.equals("file")) {
+                    Flusher.Pass pass = new Flusher(flusher).pass();
+                    assertEquals(1, pass.left());
+                    assertTrue(pass.problems().get(0).matches("the file of inode \\d+ cannot be flushed: .*of the test"),
+                        pass.problems().get(0));
+                } else {
+                    assertThrows(IllegalStateException.class, () -> flusher.settle(place.root.resolve(name)));
+                }
+                writer.settle(place.root.resolve(name)); // the process that failed lives, and has no claim
+            }
+            place.expectFile(name, bytes);
+        }
+        flushAll(Fault.ASYNC);
+    }
+
+    @Test
+    void a_mark_that_the_file_system_has_damaged_is_named_and_other_files_are_flushed() throws Exception {
+        byte[] bytes = Place.bytes(20, LENGTH);
+        try (Buffer writer = process(Fault.ASYNC)) {
+            place.write(writer, "bad", bytes);
+            place.write(writer, "good", bytes);
+            Files.writeString(new Records(place.root).done(Records.inodeOf(place.root.resolve("bad"))), "x\n");
+            Flusher.Pass pass = new Flusher(writer).pass();
+            assertEquals(1, pass.left());
+            assertTrue(pass.problems().get(0).contains(".done has not the bytes that the burst buffer wrote"),
+                pass.problems().get(0));
+        }
+        place.expectFile("good", bytes);
+    }
+
+    @Test
+    void a_writer_whose_clock_is_wrong_lives_as_long_as_it_gives_signs_and_no_longer() throws Exception {
+        byte[] bytes = Place.bytes(21, LENGTH);
+        long[] now = {0};
+        try (Buffer writer = process(Fault.ASYNC); Buffer flusher = place.timed(servers, Fault.ASYNC, () -> now[0])) {
+            Sink sink = place.create(writer, "file");
+            sink.write(ByteBuffer.wrap(bytes));
+            sink.flush();
+            Path open = flusher.records.open(Records.inodeOf(place.root.resolve("file")));
+            for (int signs = 0; signs < 10; signs++) { // for longer than two leases, by a clock that was never right
+                Files.setLastModifiedTime(open, FileTime.fromMillis(signs));
+                now[0] += Place.LEASE_MS / 4 * 1_000_000;
+                assertEquals(1, new Flusher(flusher).pass().left());
+            }
+            Files.setLastModifiedTime(open, FileTime.fromMillis(System.currentTimeMillis() + 1_000_000_000));
+            for (int looks = 0; looks < 5; looks++) {
+                assertTrue(Files.exists(open), "look " + looks);
+                now[0] += Place.LEASE_MS / 4 * 1_000_000;
+                new Flusher(flusher).pass();
+            }
+            assertFalse(Files.exists(open));
+            sink.abandon();
+        }
+        flushAll(Fault.ASYNC);
+        place.expectFile("file", bytes);
     }
 }

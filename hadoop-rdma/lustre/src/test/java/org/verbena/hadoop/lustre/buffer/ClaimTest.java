@@ -24,10 +24,13 @@ class ClaimTest {
     @TempDir
     Path folder;
     private Path file;
+    private long now;
+    private Silence silence;
 
     @BeforeEach
     void name() {
         file = folder.resolve("1.claim");
+        silence = new Silence(LEASE_MS, () -> now);
     }
 
     private List<Path> all() throws IOException {
@@ -38,13 +41,13 @@ class ClaimTest {
 
     @Test
     void one_process_has_it_until_it_is_given_back() throws Exception {
-        Claim claim = Claim.take(file, LEASE_MS);
+        Claim claim = Claim.take(file, silence);
         assertTrue(claim.keep());
-        assertNull(Claim.take(file, LEASE_MS));
+        assertNull(Claim.take(file, silence));
         assertEquals(List.of(file), all());
-        claim.release();
+        claim.close();
         assertEquals(List.of(), all());
-        assertNotNull(Claim.take(file, LEASE_MS));
+        assertNotNull(Claim.take(file, silence));
     }
 
     private void of(String host, long process, long start) throws IOException {
@@ -57,22 +60,29 @@ class ClaimTest {
         ended.waitFor();
         String host = Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
         of(host, ended.pid(), 1);
-        assertNotNull(Claim.take(file, LEASE_MS));
+        assertNotNull(Claim.take(file, silence));
         of(host, ProcessHandle.current().pid(), 1); // another process had this id
-        assertNotNull(Claim.take(file, LEASE_MS));
+        assertNotNull(Claim.take(file, silence));
+        Files.writeString(file, "id " + host + " x 1"); // of nobody
+        assertNotNull(Claim.take(file, silence));
         assertEquals(List.of(file), all());
     }
 
     @Test
     void it_is_taken_from_a_process_of_another_host_after_the_lease() throws Exception {
         of("elsewhere", 1, 1);
-        assertNull(Claim.take(file, LEASE_MS));
-        Files.setLastModifiedTime(file, FileTime.fromMillis(System.currentTimeMillis() - 2 * LEASE_MS));
-        Claim claim = Claim.take(file, LEASE_MS);
+        Files.setLastModifiedTime(file, FileTime.fromMillis(0)); // its clock is far behind
+        assertNull(Claim.take(file, silence));
+        for (int looks = 1; looks < 4; looks++) {
+            now += LEASE_MS / 4 * 1_000_000;
+            assertNull(Claim.take(file, silence));
+        }
+        now += LEASE_MS / 4 * 1_000_000;
+        Claim claim = Claim.take(file, silence);
         assertNotNull(claim);
         of("elsewhere", 1, 1); // whose process comes back and takes it
         assertFalse(claim.keep());
-        claim.release();
+        claim.close();
         assertEquals(List.of(file), all());
     }
 }

@@ -56,13 +56,22 @@ final class Place {
         }
     }
 
+    private BufferConf conf(String servers, Fault fault, long leaseMs) {
+        return new BufferConf(servers + ";carrier=sockets;timeout=60000", fault, local, CHUNK, leaseMs);
+    }
+
     Buffer process(String servers, Fault fault, Steps steps) {
-        return new Buffer(root, new BufferConf(servers + ";carrier=sockets;timeout=60000", fault, local, CHUNK, LEASE_MS), steps);
+        return new Buffer(root, conf(servers, fault, LEASE_MS), steps);
+    }
+
+    /** With a clock. */
+    Buffer timed(String servers, Fault fault, java.util.function.LongSupplier clock) {
+        return new Buffer(root, conf(servers, fault, LEASE_MS), Steps.NONE, clock);
     }
 
     /** With a writer's lease that is over at once. */
     Buffer late(String servers, Fault fault) {
-        return new Buffer(root, new BufferConf(servers + ";carrier=sockets;timeout=60000", fault, local, CHUNK, -1), Steps.NONE);
+        return new Buffer(root, conf(servers, fault, -1), Steps.NONE);
     }
 
     Sink create(Buffer process, String name) throws IOException {
