@@ -158,6 +158,9 @@ public final class SharedTier {
         try {
             List<VolumeFolder> all = VolumeFolder.all(cluster);
             volumes = Math.max(1, all.size());
+            if (user.catchUp()) {
+                reportMore();
+            }
             report();
             all.removeIf(volume -> held.stream().anyMatch(mine -> mine.name().equals(volume.name())));
             boolean waits = takeOwn(all);
@@ -169,6 +172,11 @@ public final class SharedTier {
         } catch (IOException e) {
             trouble.met(e, cluster);
         }
+    }
+
+    private void reportMore() {
+        reports = REPORTS;
+        reportAt = clock.getAsLong() + reportNanos;
     }
 
     private void report() {
@@ -263,8 +271,7 @@ public final class SharedTier {
         held.add(volume);
         try {
             user.serve(volume.data());
-            reports = REPORTS;
-            reportAt = clock.getAsLong() + reportNanos;
+            reportMore();
             LOG.info("Verbena hhh-l: this DataNode owns the volume {} in {}: {}", volume.name(), cluster, what);
         } catch (IOException | RuntimeException e) {
             held.remove(volume);

@@ -22,6 +22,14 @@ public interface VolumeUser {
     boolean report();
 
     /**
+     * Serves the replicas that came while the path was away.
+     *
+     * @return whether there are any
+     * @throws IOException when it cannot: it tries again at the next call
+     */
+    boolean catchUp() throws IOException;
+
+    /**
      * Serves it no longer: another process owns it.
      *
      * @param data as it was given to {@link #serve}

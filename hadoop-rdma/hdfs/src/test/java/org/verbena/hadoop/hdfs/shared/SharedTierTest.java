@@ -34,6 +34,7 @@ class SharedTierTest {
         final SharedTier tier = new SharedTier(new SharedConf(place.toString(), 0, LEASE, 1), () -> now);
         final List<Path> served = new ArrayList<>();
         boolean able = true;
+        boolean waits;
         int reports;
 
         Node(String name) throws IOException {
@@ -58,6 +59,13 @@ class SharedTierTest {
         public boolean report() {
             reports++;
             return true;
+        }
+
+        @Override
+        public boolean catchUp() {
+            boolean some = waits;
+            waits = false;
+            return some;
         }
 
         @Override
@@ -119,6 +127,9 @@ class SharedTierTest {
         assertEquals(3, one.served.size() + other.served.size());
         pass(LEASE, one, other);
         assertEquals(3 * 3, one.reports + other.reports, "thrice each: two that were made, one that was adopted");
+        one.waits = true;
+        pass(2 * LEASE, one, other);
+        assertEquals(4 * 3, one.reports + other.reports, "and thrice what came while the path was away");
         assertFalse(Files.exists(dead.served.get(0)));
         dead.tier.beat();
         dead.tier.drop();

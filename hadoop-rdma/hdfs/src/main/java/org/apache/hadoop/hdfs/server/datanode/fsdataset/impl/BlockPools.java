@@ -55,17 +55,43 @@ final class BlockPools {
             .toList();
     }
 
-    /** Makes the folder of a pool that is going to be added, in these volumes. One that fails is no volume any more. */
+    /**
+     * Makes the folder of a pool that is going to be added, in these volumes. One that fails is no volume any more; one on a path
+     * that is away gets the pool when the path is back ({@link #catchUp}).
+     */
     void prepare(NamespaceInfo namespace) {
         for (FsVolumeImpl volume : volumes()) {
             try {
-                XceiverBridge.prepare(node, namespace, volume.getStorageLocation());
+                if (volume instanceof SharedVolume shared && shared.isAway()) {
+                    shared.waitsFor(namespace.getBlockPoolID());
+                } else {
+                    XceiverBridge.prepare(node, namespace, volume.getStorageLocation());
+                }
             } catch (IOException e) {
                 LOG.warn("Verbena: {} cannot keep replicas of {}, and is not used until this DataNode starts again: {}", volume,
                     namespace.getBlockPoolID(), e.toString());
                 dataset.removeVolumes(List.of(volume.getStorageLocation()), true);
             }
         }
+    }
+
+    /** Makes and loads the pools that a volume waits for, if its path is back. Returns whether there were any. */
+    boolean catchUp(SharedVolume volume) throws IOException {
+        if (volume.isAway()) {
+            return false;
+        }
+        boolean some = false;
+        for (String pool : volume.waiting()) {
+            NamespaceInfo namespace = known.get(pool);
+            if (namespace != null) {
+                XceiverBridge.prepare(node, namespace, volume.getStorageLocation());
+                volume.add(pool, node.getConf());
+                load(volume, pool);
+                some = true;
+            }
+            volume.waitsNoMore(pool);
+        }
+        return some;
     }
 
     /** Whether Hadoop loads a pool's replicas into its map of all: it would delete one of two replicas of a block. */

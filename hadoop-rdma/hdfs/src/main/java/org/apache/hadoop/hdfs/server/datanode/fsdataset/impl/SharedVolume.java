@@ -6,6 +6,8 @@ import java.io.DataInputStream;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.DF;
 import org.apache.hadoop.fs.GetSpaceUsed;
@@ -33,6 +35,8 @@ final class SharedVolume extends FsVolumeImpl {
     private final FsDatasetImpl dataset;
     private final SharedTier tier;
     private final List<Twice> twice = new ArrayList<>();
+    /** Pools that came while the path was away. */
+    private final Set<String> waiting = ConcurrentHashMap.newKeySet();
 
     SharedVolume(FsDatasetImpl dataset, String id, StorageDirectory folder, FileIoProvider files, Configuration conf,
             SharedTier tier) throws IOException {
@@ -55,9 +59,40 @@ final class SharedVolume extends FsVolumeImpl {
     /** Used space by the replicas that are known, not by {@code du}, which would ask the servers for each file. */
     @Override
     void addBlockPool(String pool, Configuration conf, Timer timer) throws IOException {
+        if (!waiting.contains(pool)) { // Hadoop would make folders where the path is not mounted
+            add(pool, conf, timer);
+        }
+    }
+
+    private void add(String pool, Configuration conf, Timer timer) throws IOException {
         Configuration counted = new Configuration(conf);
         counted.setClass(SPACE, ReplicaCachingGetSpaceUsed.class, GetSpaceUsed.class);
         super.addBlockPool(pool, counted, timer);
+    }
+
+    @Override
+    long getBlockPoolUsed(String pool) throws IOException {
+        return getBlockPoolSlices().containsKey(pool) ? super.getBlockPoolUsed(pool) : 0;
+    }
+
+    /** The path is away: {@link BlockPools#catchUp} adds and loads the pool when it is back. */
+    void waitsFor(String pool) {
+        waiting.add(pool);
+    }
+
+    void waitsNoMore(String pool) {
+        waiting.remove(pool);
+    }
+
+    Set<String> waiting() {
+        return Set.copyOf(waiting);
+    }
+
+    /** Adds a pool that waits, unless an earlier try has done so. */
+    void add(String pool, Configuration conf) throws IOException {
+        if (!getBlockPoolSlices().containsKey(pool)) {
+            add(pool, conf, null);
+        }
     }
 
     /**
@@ -110,7 +145,11 @@ final class SharedVolume extends FsVolumeImpl {
 
     /** Whether a replica lies on a path that is not there for now: its files come back with it. */
     static boolean isAway(ReplicaInfo replica) {
-        return replica.getVolume() instanceof SharedVolume volume && !volume.getCurrentDir().isDirectory();
+        return replica.getVolume() instanceof SharedVolume volume && volume.isAway();
+    }
+
+    boolean isAway() {
+        return !getCurrentDir().isDirectory();
     }
 
     /** Whether a file of a replica is gone, and its volume is there. */

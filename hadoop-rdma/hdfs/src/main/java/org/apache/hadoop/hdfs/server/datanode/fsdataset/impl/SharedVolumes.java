@@ -93,6 +93,46 @@ final class SharedVolumes implements VolumeUser, AutoCloseable {
         }
     }
 
+    /** Loads the replicas of one more block pool; those of a path that is away, when it is back. */
+    void load(SharedVolume volume, String pool) throws IOException {
+        if (volume.waiting().contains(pool)) {
+            LOG.warn("Verbena hhh-l: {} is away; its replicas of {} are served when it is back", volume, pool);
+            return;
+        }
+        try {
+            pools.load(volume, pool);
+        } catch (IOException e) {
+            volume.waitsFor(pool);
+            throw e;
+        }
+        settle(volume);
+    }
+
+    @Override
+    public boolean catchUp() throws IOException {
+        if (waiting().isEmpty()) {
+            return false;
+        }
+        boolean some = false;
+        synchronized (pools) {
+            for (SharedVolume volume : waiting()) {
+                if (pools.catchUp(volume)) {
+                    some = true;
+                    settle(volume);
+                }
+            }
+        }
+        if (some) {
+            report();
+        }
+        return some;
+    }
+
+    private List<SharedVolume> waiting() {
+        return dataset.getVolumeList().stream().filter(SharedVolume.class::isInstance).map(SharedVolume.class::cast)
+            .filter(volume -> !volume.waiting().isEmpty()).toList();
+    }
+
     /** Decides on the replicas that were left out when a volume was loaded. */
     void settle(SharedVolume volume) {
         volume.takeTwice().forEach(twice -> settle(twice.pool(), twice.replica()));

@@ -127,7 +127,12 @@ public final class TieredDataset extends FsDatasetImpl {
         NamespaceInfo namespace = XceiverBridge.namespace(node, pool);
         synchronized (pools) {
             pools.prepare(namespace);
-            super.addBlockPool(pool, conf);
+            AddBlockPoolException failed = null;
+            try {
+                super.addBlockPool(pool, conf);
+            } catch (AddBlockPoolException e) {
+                failed = e; // of some volumes; the DataNode goes on with the others
+            }
             pools.added(pool, namespace);
             if (begun) {
                 loadMore(pool);
@@ -135,20 +140,27 @@ public final class TieredDataset extends FsDatasetImpl {
                 begun = true;
                 begin(pool, namespace);
             }
+            if (failed != null) {
+                throw failed;
+            }
         }
     }
 
     /** The replicas of one more block pool, in volumes that are there already. */
-    private void loadMore(String pool) throws IOException {
+    private void loadMore(String pool) {
         for (FsVolumeImpl volume : pools.volumes()) {
-            if (volume == memory) {
-                Map<Long, ReplicaInfo> below = Leftovers.below(this, pool, memoryTier.folder());
-                pools.load(volume, pool);
-                Leftovers.pair(this, guard, copies, pool, memory, below);
-                watch(pool, manager);
-            } else {
-                pools.load(volume, pool);
-                shared.settle((SharedVolume) volume);
+            try {
+                if (volume == memory) {
+                    Map<Long, ReplicaInfo> below = Leftovers.below(this, pool, memoryTier.folder());
+                    pools.load(volume, pool);
+                    Leftovers.pair(this, guard, copies, pool, memory, below);
+                    watch(pool, manager);
+                } else {
+                    shared.load((SharedVolume) volume, pool);
+                }
+            } catch (IOException e) {
+                LOG.warn("Verbena: the replicas of {} in {} cannot be loaded: {}", pool, volume, e.toString());
+                handleVolumeFailures(Set.of(volume));
             }
         }
     }
