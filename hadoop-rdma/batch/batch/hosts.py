@@ -10,7 +10,7 @@ import struct
 from .errors import Failed
 
 SIOCGIFADDR = 0x8915
-PORTS = 16  # that a node offers: more than all daemons of a node need
+PORTS = 48  # that a node offers: more than all daemons of a node need
 OFFSET = 20  # from a DataNode's port to that of its greeting: verbena.hdfs.port.offset
 TRIES = 100
 DEVICES = "/sys/class/infiniband"

@@ -47,7 +47,9 @@ class Places:
     def port(self, node, name):
         """A port of a node, the same for the same name: one that the node has offered."""
         mine = self._ports.setdefault(node, {DATA: self.nodes[node]["ports"][0]})
-        return mine.setdefault(name, self.nodes[node]["ports"][len(mine)])
+        if name not in mine:
+            mine[name] = self.nodes[node]["ports"][len(mine)]
+        return mine[name]
 
     def at(self, node, name):
         return f"{self.address(node)}:{self.port(node, name)}"
