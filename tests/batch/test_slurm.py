@@ -74,9 +74,9 @@ class SlurmTest(Case):
 
     @FULL
     def test_a_job_that_is_cancelled_saves_first(self):
-        job = self.submit(*self.hadoop("hhh-m", "--out", f"/in={self.folder}/result", "--", "sleep", "1000"))
-        self.wait_for("HDFS serves", lambda: "HDFS hhh-m at" in self.output())
-        self.wait_for("the command runs", lambda: re.search(r"hdfs.CoreNode: Verbena ends", self.output()))
+        job = self.submit(*self.hadoop("hhh-m", "--out", f"/in={self.folder}/result", "--", "sh", "-c",
+                                       "echo the command runs; exec sleep 1000"))
+        self.wait_for("the command runs", lambda: re.search("^the command runs$", self.output(), re.MULTILINE))
         self.slurm.run("scancel", "--signal=TERM", "--batch", job)
         state, _, output = self.ended(job)
         self.assertEqual(state, "FAILED", output)

@@ -12,7 +12,7 @@ import time
 
 from . import hosts
 from .board import PAUSE, Board
-from .errors import Failed, tail
+from .errors import Failed, excerpt
 
 PR_SET_PDEATHSIG = 1
 GRACE = 30  # seconds that a daemon has after SIGTERM
@@ -36,7 +36,7 @@ class Daemon:
                "stdin": subprocess.DEVNULL, "preexec_fn": _die_with_parent}
         with open(log, "ab") as sink:
             if plan["before"] and subprocess.run(plan["before"], stdout=sink, stderr=sink, check=False, **how).returncode != 0:
-                raise Failed(f"the preparation of {self.name} failed; the last lines of {log}:\n{tail(log)}")
+                raise Failed(f"the preparation of {self.name} failed; {excerpt(log)}")
             self._child = subprocess.Popen(plan["argv"], stdout=sink, stderr=sink, **how)
 
     def ended(self):

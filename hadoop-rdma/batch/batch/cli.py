@@ -10,7 +10,8 @@ import time
 from . import agent, jobs, signals, sites
 from .errors import Failed
 from .hadoop import MODES, SHARED
-from .session import Session, say
+from .places import Places
+from .session import Session, check, say
 from .signals import Interrupted
 
 EXAMPLE = """in a batch script:
@@ -144,7 +145,8 @@ def _checked(options, job):
     return work
 
 
-def _begun(options, watched):
+def _made(options):
+    """A session of which nothing has started. Fails for what this host sees to be wrong."""
     job = jobs.found(options)
     work = _checked(options, job)
     kept = argparse.Namespace(**{name: value for name, value in vars(options).items() if name not in ("words", "command")})
@@ -152,16 +154,18 @@ def _begun(options, watched):
     for name in ("local", "ssd", "shared", "conf", "hadoop", "spark", "hbase"):
         if getattr(kept, name):
             setattr(kept, name, os.path.abspath(getattr(kept, name)))
-    session = Session(work, job, kept)
-    say(f"{len(job.nodes)} nodes by {job.launcher}; settings and logs: {work}")
+    check(Places(kept, job, work, []))
+    for source, _ in _pairs(options.into, "in"):
+        if not os.path.exists(source):
+            raise Failed(f"--in {source}: there is no such file or folder on this host")
+    return Session(work, job, kept)
+
+
+def _begin(session, watched):
+    say(f"{len(session.job.nodes)} nodes by {session.job.launcher}; settings and logs: {session.work}")
     session.start(watched)
-    try:
-        if not _copy(session, "-put", _pairs(options.into, "in")):
-            raise Failed("the data of --in is not there: nothing was run")
-    except BaseException:
-        session.stop()
-        raise
-    return session
+    if not _copy(session, "-put", _pairs(session.options.into, "in")):
+        raise Failed("the data of --in is not there: nothing was run")
 
 
 # ------------------------------------------------------------------------------------------------------------ commands
@@ -210,21 +214,32 @@ def run(options):
     words = options.words[1:] if options.words[:1] == ["--"] else options.words
     if not words:
         raise Failed("run: give a command behind --")
-    session = _begun(options, True)
+    session, begun, saved, status = _made(options), False, True, 1
     try:
+        _begin(session, True)
+        begun = True
         status = _run_in(session, words)
     except (Failed, Interrupted, OSError) as reason:
+        if not begun:
+            raise
         say(f"the command is ended: {reason}")
-        status = 1
     finally:
-        saved = _saved_and_stopped(session)
+        if begun:
+            saved = _saved_and_stopped(session)
+        else:
+            session.stop()
     return status or (0 if saved else 1)
 
 
 def start(options):
-    session = _begun(options, False)
-    print("".join(f"export {name}={value}\n" for name, value in session.environment().items()), end="")
-    say(f"end it with: verbena-batch stop {session.work}")
+    session = _made(options)
+    try:
+        _begin(session, False)
+        print("".join(f"export {name}={value}\n" for name, value in session.environment().items()), end="")
+        say(f"end it with: verbena-batch stop {session.work}")
+    except BaseException:
+        session.stop()
+        raise
     return 0
 
 

@@ -42,6 +42,7 @@ class Hadoop:
             "hadoop-rdma/dist/target/hadoop-rdma-*[0-9].jar", "the jar of hadoop-rdma")
         self.buffer = None  # of the mode lustre
         self._path = class_path(at.options.hadoop)
+        self._user = {name: sites.read(at.options.conf, name) for name in FILES} if at.options.conf else {}
         own = f"verbena-{at.job.identity}-{at.options.token}"
         self.shared = os.path.join(at.options.shared, own) if self._mode == "hhh-l" else None
 
@@ -110,11 +111,10 @@ class Hadoop:
         """{site: {name: value}} of a node's daemons, or of clients (None). A user's files give way to addresses and
         folders, and what --set says wins over all."""
         tasks = ":".join([self._at.conf("client"), self._path, *([self._jar] if self._jar else [])])
-        user = {name: sites.read(self._options.conf, name) for name in FILES} if self._options.conf else {}
         parts = [{"core-site": {"hadoop.tmp.dir": self._at.local(0 if node is None else node, "tmp")}}]
         parts += [self._hdfs(node)] if self._has_hdfs() else []
         parts += [self._yarn(node, tasks)] if self._options.yarn else []
-        return sites.merged({name: {} for name in FILES}, user, *parts, self._ours(node), sites.chosen(self._options.set))
+        return sites.merged({name: {} for name in FILES}, self._user, *parts, self._ours(node), sites.chosen(self._options.set))
 
     def _has_hdfs(self):
         return self._mode != "lustre"

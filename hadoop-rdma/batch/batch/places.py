@@ -70,6 +70,22 @@ class Places:
     def conf(self, name):
         return os.path.join(self.work, "conf", name)
 
+    def check(self):
+        """Fails for folders and files that this host lacks: the user's command runs here."""
+        for name in ("conf", "shared"):
+            folder = getattr(self.options, name)
+            if folder and not os.path.isdir(folder):
+                raise Failed(f"--{name} {folder} is no folder on this host: all nodes of the job have to see it")
+        for name in ("jar", "spark_jar", "hbase_jar", "memcached_program"):
+            file = getattr(self.options, name)
+            if file and not (os.path.isfile(file) or shutil.which(file)):
+                raise Failed(f"--{name.replace('_', '-')} {file} is no file on this host: all nodes of the job have to see it")
+        if self.options.shared and not os.access(self.options.shared, os.W_OK | os.X_OK):
+            raise Failed(f"--shared {self.options.shared}: this user may not make files there; take another folder, or change its "
+                         "mode")
+        if self.options.hadoop or self.options.spark:
+            self.java()
+
     def java(self):
         home = os.environ.get("JAVA_HOME")
         found = os.path.join(home, "bin", "java") if home else shutil.which("java")

@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from . import signals
 from .board import Board
 from .buffer import Buffer
-from .errors import Failed, tail
+from .errors import Failed, excerpt
 from .hadoop import Hadoop
 from .hbase import HBase
 from .jobs import Job
@@ -38,6 +38,12 @@ def systems(at):
     buffer = [Buffer(at, hadoop)] if at.options.buffer else []
     return [*buffer, *([hadoop] if hadoop else []), *([HBase(at, hadoop)] if at.options.hbase else []),
             *([Spark(at)] if at.options.spark else []), *([Memcached(at)] if at.options.memcached else [])]
+
+
+def check(at):
+    """Fails for programs, releases and folders that this host lacks: before anything starts. Nodes have said nothing yet."""
+    at.check()
+    systems(at)
 
 
 def say(text):
@@ -69,22 +75,18 @@ class Session:
     # --------------------------------------------------------------------------------------------------- start
 
     def start(self, watched):
-        """Returns when all daemons serve. watched: this process stays, and its end is theirs. Raises Failed; then
-        nothing is left."""
+        """Returns when all daemons serve. watched: this process stays, and its end is theirs. After a failure, stop ends
+        what has come up."""
         os.makedirs(self.work, mode=0o700)
         os.makedirs(os.path.join(self.work, "log"))
         self.board.write("session", {"nodes": self.job.nodes, "interface": self.options.interface, "job": vars(self.job),
                                      "options": vars(self.options)})
         if watched:
             threading.Thread(target=self._live, daemon=True).start()
-        try:
-            self.steps = Steps(self.job, self.work)
-            nodes = self._await(self._nodes, REPORT, lambda: f"{self._silent()} did not start: see {self.work}/log/launchers.log")
-            self._plan(nodes)
-            self._await(lambda: not self.lacks(), READY, self.lacks)
-        except BaseException:
-            self.stop()
-            raise
+        self.steps = Steps(self.job, self.work)
+        nodes = self._await(self._nodes, REPORT, lambda: f"{self._silent()} did not start: see {self.work}/log/launchers.log")
+        self._plan(nodes)
+        self._await(lambda: not self.lacks(), READY, self.lacks)
         for one in self.systems:
             say(one.sentence())
 
@@ -156,7 +158,7 @@ class Session:
         for name, state in self.states().items():
             if state["status"] is not None:
                 log = os.path.join(self.work, "log", name + ".log")
-                raise Failed(f"{name} has ended with status {state['status']}; the last lines of {log}:\n{tail(log)}")
+                raise Failed(f"{name} has ended with status {state['status']}; {excerpt(log)}")
         if self.steps:
             self.steps.check()
 
@@ -180,8 +182,10 @@ class Session:
     # --------------------------------------------------------------------------------------------------- stop
 
     def stop(self):
-        """Ends all daemons, those of the highest rank first, and the agents. Says what did not end."""
+        """Ends all daemons, those of the highest rank first, and the agents. Says what did not end. Nothing has to have begun."""
         signals.ignore()
+        if not os.path.isdir(self.work):
+            return
         ranks = sorted({state["rank"] for state in self.states().values()}, reverse=True)
         for rank in ranks:
             self.board.write("stop", rank)

@@ -23,7 +23,10 @@ def read(folder, name):
         return {}
     except (OSError, xml.etree.ElementTree.ParseError) as error:
         raise Failed(f"{path} cannot be read: {error}") from error
-    return {one.findtext("name").strip(): (one.findtext("value") or "").strip() for one in root.iter("property")}
+    found = {(one.findtext("name") or "").strip(): (one.findtext("value") or "").strip() for one in root.iter("property")}
+    if "" in found:
+        raise Failed(f"{path} has a property without a name: write <property><name>...</name><value>...</value></property>")
+    return found
 
 
 def _property(name, value):

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 
-from .errors import Failed, tail
+from .errors import Failed, excerpt
 
 SCRIPT = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "verbena-batch")
 SSH = ("ssh", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=accept-new")
@@ -52,7 +52,7 @@ class Steps:
         for one in self._started:
             if one.poll() is not None:
                 raise Failed(f"{one.args[0]} has ended with status {one.returncode}, and the daemons that it had started with it; "
-                             f"the last lines of {self._log}:\n{tail(self._log)}")
+                             + excerpt(self._log))
 
     def has_ended(self, index):
         """Whether the launcher of a node has ended, and the node's agent with it."""

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a session plans before anything runs: ports for all daemons, and refusals of what is not there."""
+import sys
+
+from case import ROOT, Case
+
+sys.path.insert(0, str(ROOT / "hadoop-rdma/batch"))
+
+from batch import cli, hosts, jobs  # noqa: E402  (needs the path above)
+from batch.errors import Failed, excerpt  # noqa: E402
+from batch.hadoop import MODES, SHARED  # noqa: E402
+from batch.places import Places  # noqa: E402
+from batch.session import systems  # noqa: E402
+
+
+class PlanTest(Case):
+    def release(self, name, *files):
+        for file in files:
+            path = self.folder / name / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("")
+            path.chmod(0o755)
+        return str(self.folder / name)
+
+    def options(self, *more):
+        """Of a session with each system."""
+        jar = self.release("jars", "one.jar") + "/one.jar"
+        (self.folder / "shared").mkdir(exist_ok=True)
+        words = ["run", "--hadoop", self.release("hadoop", "hadoop-common-3.jar"), "--yarn", "--memcached", "64",
+                 "--hbase", self.release("hbase", "lib/hbase-server-2.jar"), "--spark", self.release("spark", "bin/spark-class"),
+                 "--jar", jar, "--hbase-jar", jar, "--spark-jar", jar, "--memcached-program", jar, "--local", str(self.local),
+                 "--work", str(self.work), "--time-limit", "900", *more, "--", "true"]
+        return cli.parser().parse_args(words)
+
+    def places(self, mode):
+        options = self.options("--mode", mode, "--shared", str(self.folder / "shared"))
+        options.token = "0a1b2c"
+        held = hosts.Held("127.0.0.1")
+        self.addCleanup(held.release)
+        node = {"name": "n", "host": "h", "address": "127.0.0.1", "ports": held.numbers(), "memory": 8192, "processors": 2}
+        self.work.mkdir(exist_ok=True)
+        return Places(options, jobs.Job("1", ["n"], "local"), str(self.work), [node])
+
+    def test_a_node_offers_a_port_to_each_daemon_in_each_mode(self):
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                at = self.places(mode)
+                if mode == SHARED[-1]:
+                    at.options.hbase, at.options.buffer = None, 64
+                planned = []
+                for one in systems(at):
+                    one.write()
+                    planned += one.daemons()
+                names = [daemon["name"] for daemon in planned]
+                self.assertEqual(len(set(names)), len(names))
+                self.assertTrue({"nodemanager-0", "spark-worker-0", "memcached-0"} <= set(names), names)
+                self.assertEqual("buffer-0" in names, mode == SHARED[-1])
+
+    def test_what_this_host_lacks_is_said_before_anything_starts(self):
+        empty = self.folder / "empty"
+        empty.mkdir()
+        (self.folder / "bad").mkdir()
+        (self.folder / "bad/core-site.xml").write_text("<configuration><property><value>1</value></property></configuration>")
+        for words, text in ((("--hadoop", str(empty)), f"--hadoop {empty} has neither share/hadoop nor the jars of Hadoop"),
+                            (("--hadoop", "/nosuch"), "--hadoop /nosuch has neither"),
+                            (("--hbase", "/nosuch"), "--hbase /nosuch has no jars of HBase"),
+                            (("--spark", "/nosuch"), "--spark /nosuch has no bin/spark-class"),
+                            (("--conf", "/nosuch"), "--conf /nosuch is no folder on this host"),
+                            (("--conf", str(self.folder / "bad")), "core-site.xml has a property without a name"),
+                            (("--mode", "lustre", "--shared", "/nosuch"), "--shared /nosuch is no folder on this host"),
+                            (("--jar", "/nosuch.jar"), "--jar /nosuch.jar is no file on this host"),
+                            (("--memcached-program", "/nosuch"), "--memcached-program /nosuch is no file on this host"),
+                            (("--in", "/nosuch=/in"), "--in /nosuch: there is no such file or folder")):
+            with self.subTest(words=words):
+                with self.assertRaises(Failed) as caught:
+                    cli.run(self.options(*words))
+                self.assertIn(text, str(caught.exception))
+                self.assertFalse(self.work.exists())
+
+    def test_an_excerpt_has_the_first_line_the_first_error_and_the_end(self):
+        log = self.folder / "a.log"
+        log.write_text("\nbegins\n" + "goes on\n" * 30 + "x FATAL the cause\n" + "\tat a.b.C\n" * 30 + "ERROR later\nends\n")
+        lines = excerpt(str(log)).splitlines()
+        self.assertEqual(lines[:5], [f"from {log}:", "    begins", "    ...", "    x FATAL the cause", "    ..."])
+        self.assertEqual(lines[-2:], ["    ERROR later", "    ends"])
+        self.assertEqual(len(lines), 5 + 12)
+        log.write_text("one\ntwo\n")
+        self.assertEqual(excerpt(str(log)), f"from {log}:\n    one\n    two")
+        log.write_text("")
+        self.assertEqual(excerpt(str(log)), f"{log} is empty")
+        self.assertIn("its log cannot be read: ", excerpt(str(self.folder / "none")))
