@@ -20,8 +20,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.verbena.hadoop.lustre.buffer.Place.KillAt;
-import org.verbena.hadoop.lustre.buffer.Place.Killed;
 
 /** Files in the buffer: written, read, flushed, and all that may go wrong in between. */
 class BufferTest {
@@ -115,77 +113,6 @@ class BufferTest {
         }
         flushAll(Fault.ASYNC);
         place.expectFile("file", ByteBuffer.allocate(2 * LENGTH).put(bytes).put(bytes).array());
-    }
-
-    @ParameterizedTest
-    @EnumSource(Fault.class)
-    void a_writer_may_be_killed_at_each_step_and_acknowledged_bytes_stay(Fault fault) throws Exception {
-        byte[] bytes = Place.bytes(3, LENGTH + TAIL);
-        boolean killed = true;
-        for (int step = 1; killed; step++) {
-            KillAt steps = new KillAt(step);
-            int acknowledged = 0;
-            killed = false;
-            try (Buffer writer = place.process(servers, fault, steps)) {
-                Sink sink = place.create(writer, "file");
-                for (int from = 0; from < bytes.length; from += 9000) {
-                    sink.write(ByteBuffer.wrap(bytes, from, Math.min(9000, bytes.length - from)));
-                    sink.flush();
-                    acknowledged = Math.min(from + 9000, bytes.length);
-                }
-                sink.close();
-            } catch (Killed e) {
-                killed = true;
-            }
-            place.dropClaims();
-            flushAll(fault);
-            byte[] left = Files.readAllBytes(place.root.resolve("file"));
-            assertTrue(left.length >= acknowledged, left.length + " of " + acknowledged + " bytes, step " + step);
-            place.expectFile("file", Arrays.copyOf(bytes, left.length));
-            Files.delete(place.root.resolve("file"));
-        }
-    }
-
-    @Test
-    void a_flusher_may_be_killed_at_each_step() throws Exception {
-        byte[] bytes = Place.bytes(4, LENGTH + TAIL);
-        boolean killed = true;
-        int step = 1;
-        for (; killed; step++) {
-            killed = false;
-            try (Buffer writer = process(Fault.ASYNC)) {
-                place.write(writer, "file", bytes);
-            }
-            try (Buffer flusher = place.process(servers, Fault.ASYNC, new KillAt(step)); Buffer reader = process(Fault.ASYNC)) {
-                try {
-                    new Flusher(flusher).pass();
-                } catch (Killed e) {
-                    killed = true;
-                }
-                assertArrayEquals(bytes, place.read(reader, "file"), "step " + step);
-            }
-            place.dropClaims();
-            flushAll(Fault.ASYNC);
-            place.expectFile("file", bytes);
-            Files.delete(place.root.resolve("file"));
-        }
-        assertTrue(step > 14, step + " steps");
-    }
-
-    @Test
-    void a_flusher_that_dies_in_a_large_file_is_followed_by_one_that_goes_on() throws Exception {
-        byte[] bytes = Place.bytes(5, 150 * Place.CHUNK);
-        for (int step : new int[] {40, 67, 68, 69, 100, 140}) {
-            try (Buffer writer = process(Fault.ASYNC); Buffer flusher = place.process(servers, Fault.ASYNC, new KillAt(step))) {
-                place.write(writer, "file", bytes);
-                assertThrows(Killed.class, () -> new Flusher(flusher).pass());
-                assertArrayEquals(bytes, place.read(writer, "file"), "step " + step);
-            }
-            place.dropClaims();
-            flushAll(Fault.ASYNC);
-            place.expectFile("file", bytes);
-            Files.delete(place.root.resolve("file"));
-        }
     }
 
     /** Does something to the name when a flusher comes to a step. */
@@ -301,40 +228,6 @@ class BufferTest {
         }
         place.flushAll(servers, Fault.ASYNC_LOCAL);
         place.expectFile("file", bytes);
-    }
-
-    @ParameterizedTest
-    @EnumSource(Fault.class)
-    void a_server_may_be_killed_at_each_step_of_a_writer(Fault fault) throws Exception {
-        byte[] bytes = Place.bytes(12, LENGTH);
-        for (int step = 1; step < 12; step += 3) {
-            int at = step;
-            int[] seen = {0};
-            try (Buffer writer = place.process(servers, fault, what -> {
-                if (++seen[0] == at) {
-                    try {
-                        second.kill();
-                    } catch (InterruptedException e) {
-                        throw new IllegalStateException(e);
-                    }
-                }
-            })) {
-                place.write(writer, "file", bytes);
-            }
-            second.restart();
-            try (Buffer late = place.late(servers, fault)) {
-                Flusher.Pass pass = new Flusher(late).pass();
-                if (fault == Fault.ASYNC && pass.left() > 0) {
-                    assertTrue(pass.problems().get(0).startsWith("file lacks chunk "), pass.problems().get(0));
-                    Files.delete(place.root.resolve("file"));
-                    flushAll(fault);
-                    continue;
-                }
-            }
-            flushAll(fault);
-            place.expectFile("file", bytes);
-            Files.delete(place.root.resolve("file"));
-        }
     }
 
     @Test

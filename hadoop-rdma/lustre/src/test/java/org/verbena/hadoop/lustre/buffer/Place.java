@@ -13,12 +13,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Random;
+import java.util.function.IntConsumer;
 import java.util.stream.Stream;
 
 /** Chunks have 4 KiB. A buffer of it stands for a process. */
 final class Place {
     static final int CHUNK = 4096;
     static final long LEASE_MS = 600_000;
+    private static final int PIECE = 9000;
 
     final Path root;
     final Path local;
@@ -85,6 +87,18 @@ final class Place {
         sink.close();
     }
 
+    /** Tells after each piece how many bytes are acknowledged. */
+    void writeInPieces(Buffer process, String name, byte[] bytes, IntConsumer acknowledged) throws IOException {
+        Sink sink = create(process, name);
+        for (int from = 0; from < bytes.length; from += PIECE) {
+            int length = Math.min(PIECE, bytes.length - from);
+            sink.write(ByteBuffer.wrap(bytes, from, length));
+            sink.flush();
+            acknowledged.accept(from + length);
+        }
+        sink.close();
+    }
+
     byte[] read(Buffer process, String name) throws IOException {
         try (Content content = process.open(root.resolve(name), name)) {
             ByteBuffer all = ByteBuffer.allocate((int) content.size());
@@ -93,18 +107,6 @@ final class Place {
             }
             assertFalse(all.hasRemaining(), name);
             return all.array();
-        }
-    }
-
-    /** Claims of processes that an error ended: their JVM lives, so that nobody else takes them. */
-    void dropClaims() throws IOException {
-        Path folder = root.resolve(Records.FOLDER);
-        if (Files.isDirectory(folder)) {
-            try (Stream<Path> files = Files.list(folder)) {
-                for (Path file : files.filter(name -> name.toString().endsWith(".claim")).toList()) {
-                    Files.delete(file);
-                }
-            }
         }
     }
 
