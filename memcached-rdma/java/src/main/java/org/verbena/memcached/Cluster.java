@@ -100,7 +100,7 @@ final class Cluster implements AutoCloseable {
             return new MemcachedException(Kind.NO_PINS, server.address + ": the server has no pinned items (" + answer.text()
                 + "): use verbena-memcached");
         }
-        if (answer.status() == Answer.Status.NO_MEMORY && answer.text().isEmpty()) {
+        if (answer.status() == Answer.Status.NO_MEMORY && (answer.text().isEmpty() || answer.text().contains("pinned items"))) {
             return new MemcachedException(Kind.SERVER_MEMORY, server.address
                 + ": pinned items have used up their share: release some, or raise -o verbena_pinned or -m of the server");
         }

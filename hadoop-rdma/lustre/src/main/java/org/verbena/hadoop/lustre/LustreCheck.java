@@ -51,14 +51,24 @@ public final class LustreCheck {
         check.named("fs.AbstractFileSystem.lustre.impl", LustreFs.class, "YARN does not know lustre:");
         try {
             LustreConf settings = LustreConf.of(conf);
-            Path root = new SharedRoot(settings).path();
-            check.store(root);
-            check.tries(root);
-            check.tool(settings);
-            check.localFolders(root);
-            BufferCheck.run(settings.buffer(), root, report);
-        } catch (IOException | IllegalArgumentException e) {
+            BufferCheck.run(settings.buffer(), check.root(settings), report);
+        } catch (IllegalArgumentException e) {
             report.add(Level.BAD, e.getMessage());
+        }
+    }
+
+    /** Looks at the root; null: it is not there. */
+    private Path root(LustreConf settings) {
+        try {
+            Path root = new SharedRoot(settings).path();
+            store(root);
+            tries(root);
+            tool(settings);
+            localFolders(root);
+            return root;
+        } catch (IOException e) {
+            report.add(Level.BAD, e.getMessage());
+            return null;
         }
     }
 

@@ -10,35 +10,54 @@ import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
 import org.verbena.memcached.MemcachedClient;
 
-/** The doctor's lines about the burst buffer: tries an item on each server, and counts files that wait. */
+/**
+ * The doctor's lines about the burst buffer: gives each server as many chunks as a writer has on their way, and counts files that
+ * wait.
+ */
 public final class BufferCheck {
     private static final String NAME = "burst buffer: ";
 
     private BufferCheck() {
     }
 
-    /** Looks at servers, at the local folder and at the root. */
+    /**
+     * Looks at servers, at the local folder and at the root.
+     *
+     * @param root null: it is away, and the caller has said so
+     */
     public static void run(BufferConf conf, Path root, HostReport report) {
         if (conf.isOn()) {
             String[] parts = conf.servers().split(";", 2);
             for (String server : parts[0].split(",")) {
-                tryServer(server, parts.length > 1 ? server + ";" + parts[1] : server, report);
+                tryServer(server, parts.length > 1 ? server + ";" + parts[1] : server, conf.chunk(), report);
             }
             if (conf.fault() != Fault.ASYNC) {
                 local(conf.local(), report);
             }
         }
-        waiting(conf, root, report);
+        if (root != null) {
+            waiting(conf, root, report);
+        }
     }
 
-    private static void tryServer(String server, String text, HostReport report) {
-        String key = "vb/doctor/" + UUID.randomUUID();
+    private static void tryServer(String server, String text, int chunk, HostReport report) {
+        String key = "vb/doctor/" + UUID.randomUUID() + "/";
+        int stored = 0;
         try (MemcachedClient client = MemcachedClient.open(text)) {
-            client.setPinned(key, new byte[1]);
-            client.delete(key);
+            try {
+                for (; stored < BufferSink.WINDOW; stored++) {
+                    client.setPinned(key + stored, new byte[chunk]);
+                }
+            } finally {
+                for (int i = 0; i < stored; i++) {
+                    client.delete(key + i);
+                }
+            }
             report.add(Level.OK, NAME + client.explain().get(0));
         } catch (IOException e) {
-            report.add(Level.BAD, NAME + e.getMessage() + (e.getMessage().startsWith(server) ? "" : " (" + server + ")")
+            String room = stored == 0 ? "" : ": it has room for " + stored + " of the " + BufferSink.WINDOW
+                + " chunks that a writer has on their way";
+            report.add(Level.BAD, NAME + e.getMessage() + (e.getMessage().startsWith(server) ? "" : " (" + server + ")") + room
                 + "; chunks of this server go to the shared directory until it is right");
         }
     }
