@@ -114,6 +114,14 @@ class DoctorTest {
     }
 
     @Test
+    void theBurstBufferAsAModeOfHdfsIsSaidWithTheFileSystemThatHasIt() throws IOException {
+        String text = report(key(DIGITS, "rw-------"), "verbena.hdfs.mode=hhh-l-bb");
+        assertFalse(good, text);
+        assertTrue(text.contains("verbena.hdfs.mode=hhh-l-bb is not possible; give hhh-l for HDFS without a burst buffer; "
+            + "the burst buffer stands before the file system lustre:, which takes the place of HDFS"), text);
+    }
+
+    @Test
     void hhhMWithOneReplicaIsSaid() throws IOException {
         String text = report(key(DIGITS, "rw-------"), "verbena.hdfs.mode=hhh-m", "dfs.replication=1");
         assertTrue(text.contains("BAD   mode hhh-m: dfs.replication is 1"), text);

@@ -17,6 +17,8 @@ import org.verbena.core.plugin.SettingTable;
  */
 public record TierConf(Mode mode, long memorySize, String memoryDir, boolean memoryAlone, SharedConf shared) {
     private static final String SHARED_MEMORY = "/dev/shm";
+    /** HiBD's name of a mode that is no mode of HDFS here. */
+    private static final String WITH_BUFFER = "hhh-l-bb";
 
     /**
      * Reads a configuration.
@@ -25,6 +27,11 @@ public record TierConf(Mode mode, long memorySize, String memoryDir, boolean mem
      */
     public static TierConf of(Configuration conf) {
         SettingTable table = HdfsConf.table(conf);
+        if (WITH_BUFFER.equals(table.text(PluginSetting.HDFS_MODE))) {
+            throw table.bad(PluginSetting.HDFS_MODE, "hhh-l for HDFS without a burst buffer; the burst buffer stands before the "
+                + "file system lustre:, which takes the place of HDFS: set fs.defaultFS to lustre:///, and the properties of "
+                + "docs/lustre.md and docs/burst-buffer.md");
+        }
         return new TierConf(Mode.of(table.choice(PluginSetting.HDFS_MODE)),
             table.isSet(PluginSetting.HDFS_MEMORY_SIZE) ? table.size(PluginSetting.HDFS_MEMORY_SIZE) : 0,
             table.isSet(PluginSetting.HDFS_MEMORY_DIR) ? table.text(PluginSetting.HDFS_MEMORY_DIR)
