@@ -54,14 +54,14 @@ class Case(unittest.TestCase):
             child.wait()
         child.stdout.close()
 
-    def run_all(self, *words):
+    def run_all(self, *words, limit=LIMIT):
         """(status, output)"""
         child = self.begin(*words)
-        output, _ = child.communicate(timeout=LIMIT)
+        output, _ = child.communicate(timeout=limit)
         return child.returncode, output
 
-    def wait_for(self, what, condition):
-        deadline = time.monotonic() + LIMIT
+    def wait_for(self, what, condition, limit=LIMIT):
+        deadline = time.monotonic() + limit
         while not condition():
             self.assertLess(time.monotonic(), deadline, what)
             time.sleep(PAUSE)

@@ -77,6 +77,15 @@ class PlanTest(Case):
                 self.assertIn(text, str(caught.exception))
                 self.assertFalse(self.work.exists())
 
+    def test_the_burst_buffer_by_its_name_in_hibds_release_is_the_mode_lustre_with_a_buffer(self):
+        words = ("--mode", "hhh-l-bb", "--shared", str(self.folder / "shared"))
+        with self.assertRaisesRegex(Failed, "--mode hhh-l-bb is --mode lustre with a burst buffer: give --buffer MIB"):
+            cli.run(self.options(*words))
+        options = self.options(*words, "--buffer", "64")
+        options.hbase = None
+        cli._checked(options, jobs.found(options))
+        self.assertEqual(options.mode, "lustre")
+
     def test_an_excerpt_has_the_first_line_the_first_error_and_the_end(self):
         log = self.folder / "a.log"
         log.write_text("\nbegins\n" + "goes on\n" * 30 + "x FATAL the cause\n" + "\tat a.b.C\n" * 30 + "ERROR later\nends\n")

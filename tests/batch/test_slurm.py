@@ -23,6 +23,7 @@ SHELL = "java -cp $HADOOP_CONF_DIR:$HADOOP_CLASSPATH:$HADOOP_HOME/* org.apache.h
 FINISHED = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT")
 BYTES = 3_000_000
 PATIENT = "core-site:verbena.hdfs.connect.wait.ms=600000"  # a loaded machine may take long to connect by the core
+JOB = 2400  # seconds of a job, also on a loaded machine
 
 
 @unittest.skipUnless(PACKAGES, "needs Debian's packages of Slurm")
@@ -38,14 +39,15 @@ class SlurmTest(Case):
         """A batch job of two nodes; its number."""
         script = self.folder / "job.sh"
         script.write_text("#!/bin/sh\nexec " + shlex.join(words) + "\n")
-        done = self.slurm.run("sbatch", "--nodes=2", "--time=20", f"--output={self.folder}/job.out", *options, str(script))
+        done = self.slurm.run("sbatch", "--nodes=2", "--time=60", f"--output={self.folder}/job.out", *options, str(script))
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.split()[-1]
 
     def hadoop(self, mode, *words):
         """A run with HDFS that copies a file in and out."""
         return self.words("run", "--hadoop", java.library(), "--jar", JAR, "--mode", mode, "--memory", "64m", "--heap", "512",
-                          "--set", "hdfs-site:dfs.replication=2", "--set", PATIENT, "--in", f"{self.folder}/source=/in", *words)
+                          "--set", "hdfs-site:dfs.replication=2", "--set", "hdfs-site:dfs.blocksize=8m", "--set", PATIENT,
+                          "--in", f"{self.folder}/source=/in", *words)
 
     def output(self):
         path = self.folder / "job.out"
@@ -53,7 +55,7 @@ class SlurmTest(Case):
 
     def ended(self, job):
         """(state, exit status, output) of a job at its end."""
-        self.wait_for("the job has ended", lambda: self.slurm.state(job)[0] in FINISHED)
+        self.wait_for("the job has ended", lambda: self.slurm.state(job)[0] in FINISHED, limit=JOB)
         return *self.slurm.state(job), self.output()
 
     def assert_gone(self):

@@ -9,7 +9,7 @@ import time
 
 from . import agent, jobs, signals, sites
 from .errors import Failed
-from .hadoop import MODES, SHARED
+from .hadoop import BUFFERED, MODES, SHARED
 from .places import Places
 from .session import Session, check, say
 from .signals import Interrupted
@@ -38,8 +38,8 @@ def _nodes(parser):
 
 def _systems(parser):
     parser.add_argument("--hadoop", help="folder of an unpacked release of Hadoop: starts HDFS")
-    parser.add_argument("--mode", choices=MODES, default="hhh",
-                        help="of HDFS; lustre: no HDFS; stock: without Verbena; default hhh")
+    parser.add_argument("--mode", choices=(*MODES, BUFFERED), default="hhh",
+                        help="of HDFS; lustre: no HDFS; hhh-l-bb: lustre with --buffer; stock: without Verbena; default hhh")
     parser.add_argument("--yarn", action="store_true", help="starts YARN, too")
     parser.add_argument("--spark", help="folder of an unpacked release of Spark: starts its master and workers")
     parser.add_argument("--hbase", help="folder of an unpacked release of HBase: starts it over HDFS")
@@ -125,6 +125,12 @@ def _checked(options, job):
         raise Failed("--in and --out copy to and from the file system of --hadoop")
     if options.hbase and not options.hadoop:
         raise Failed("--hbase needs --hadoop, whose file system has its tables")
+    if options.mode == BUFFERED:
+        if not options.buffer:
+            raise Failed(f"--mode {BUFFERED} is --mode lustre with a burst buffer: give --buffer MIB, the memory of each node's "
+                         "server")
+        say(f"--mode {BUFFERED}: the file system lustre: with a burst buffer, in place of HDFS")
+        options.mode = "lustre"
     if options.buffer and (options.mode != "lustre" or not options.hadoop):
         raise Failed("--buffer stands before the shared folder of --mode lustre: give both, and --hadoop")
     if options.hadoop and options.mode in SHARED and not options.shared:

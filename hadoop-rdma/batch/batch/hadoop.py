@@ -6,6 +6,7 @@ from . import ask, hosts, places, sites
 from .errors import Failed
 
 MODES = ("stock", "off", "hhh", "hhh-m", "hhh-l", "lustre")
+BUFFERED = "hhh-l-bb"  # HiBD's name: the mode lustre with a burst buffer
 SHARED = ("hhh-l", "lustre")  # modes with a folder that all nodes see
 RELEASE = ("common", "common/lib", "hdfs", "hdfs/lib", "yarn", "yarn/lib", "mapreduce")
 FILES = ("core-site", "hdfs-site", "yarn-site", "mapred-site")

@@ -37,7 +37,7 @@ def systems(at):
     hadoop = Hadoop(at) if at.options.hadoop else None
     buffer = [Buffer(at, hadoop)] if at.options.buffer else []
     return [*buffer, *([hadoop] if hadoop else []), *([HBase(at, hadoop)] if at.options.hbase else []),
-            *([Spark(at)] if at.options.spark else []), *([Memcached(at)] if at.options.memcached else [])]
+            *([Spark(at, hadoop)] if at.options.spark else []), *([Memcached(at)] if at.options.memcached else [])]
 
 
 def check(at):

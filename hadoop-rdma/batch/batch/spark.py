@@ -10,8 +10,8 @@ WORKER = "org.apache.spark.deploy.worker.Worker"
 
 
 class Spark:
-    def __init__(self, at):
-        self._at, self._home = at, at.options.spark
+    def __init__(self, at, hadoop):
+        self._at, self._home, self._hadoop = at, at.options.spark, hadoop
         self._launch = os.path.join(self._home, "bin", "spark-class")
         if not os.access(self._launch, os.X_OK):
             raise Failed(f"--spark {self._home} has no bin/spark-class: give the folder of an unpacked release")
@@ -25,6 +25,8 @@ class Spark:
         lines = {"spark.master": self._url(), "spark.driver.host": self._at.address(0)}
         if self._jar:
             lines.update({"spark.plugins": "org.verbena.spark.VerbenaPlugin", "spark.jars": self._jar})
+        beside = ":".join(self._hadoop.jars()) if self._hadoop else ""  # classes that the site files of the session name
+        lines.update({f"spark.{side}.extraClassPath": beside for side in ("driver", "executor") if beside})
         lines.update(one.split("=", 1) for one in self._at.options.spark_conf)
         text = "".join(f"{name} {value}\n" for name, value in lines.items())
         sites.write(self._at.conf("spark"), {}, [("spark-defaults.conf", text)])

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""With --full: jobs of YARN on lustre: through the burst buffer, whose files are those of a run without it."""
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "memcached")]
+
+import jobs  # noqa: E402  (needs the path above)
+from case import LONG, new_key  # noqa: E402
+from cluster import java  # noqa: E402
+from cluster.cluster import Cluster  # noqa: E402
+from test_burst_buffer import FLUSHER, shared  # noqa: E402
+from test_lustre import PATIENT, Jobs  # noqa: E402
+
+ROWS = 200_000
+MAPS = 2
+CHUNKS = MAPS * (ROWS // MAPS * 100 // (512 << 10))  # whole ones; their servers have to have had them
+LIMIT = 600  # seconds of a command
+
+
+class Buffered(Cluster):
+    """Daemons, containers and clients know the servers."""
+
+    buffer = {}
+
+    def site(self, name):
+        site = super().site(name)
+        site["core-site"].update(self.buffer)
+        return site
+
+
+@LONG
+class BurstJobsTest(Jobs):
+    def setUp(self):
+        folder = self.temporary()
+        key = new_key(folder / "key")
+        self.servers = [shared.Server("-m", "128", "-o", "verbena_pinned=80", "-o", f"verbena_key={key}") for _ in range(2)]
+        for server in self.servers:
+            self.addCleanup(server.stop)
+        places = ",".join(f"127.0.0.1:{server.port}" for server in self.servers)
+        Buffered.buffer = {"verbena.lustre.buffer.servers": f"{places};key={key};timeout=60000",
+                           "verbena.lustre.buffer.local": folder / "copies"}
+
+    def flusher(self, *words):
+        argv = java.argv(FLUSHER, list(words), self.cluster.client_conf(), os.environ["VERBENA_HADOOP_JAR"], options=java.QUICK)
+        process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                   preexec_fn=shared.end_with_the_test)
+        self.addCleanup(lambda: (process.kill(), process.wait(), process.stdout.close()))
+        return process
+
+    def flush(self):
+        once = self.flusher("--once")
+        said, _ = once.communicate(timeout=LIMIT)
+        self.assertEqual(once.returncode, 0, said)
+        self.assertFalse((self.root / ".verbena-buffer").exists())
+        self.assertEqual(self.pinned(), 0)
+
+    def pinned(self):
+        return sum(int(server.stats("verbena")["pinned_items"]) for server in self.servers)
+
+    def generate(self, name, **more):
+        jobs.run(self.client, "teragen", True, [str(ROWS), f"/{name}"], {"mapreduce.job.maps": MAPS, **more}, timeout=LIMIT)
+
+    def validate(self, name):
+        """Hadoop's own look at the rows: of teragen's, which are in no order, it tells the checksum."""
+        jobs.run(self.client, "teravalidate", True, [f"/{name}", f"/{name}-valid"], PATIENT, timeout=LIMIT)
+        done = self.client.run("hadoop", "fs", "-cat", f"/{name}-valid/part-*")
+        found = [line for line in done.stdout.splitlines() if line.startswith("checksum")]
+        self.assertEqual(len(found), 1, done.stdout + done.stderr)
+        return found[0]
+
+    def parts(self, name):
+        return [part.read_bytes() for part in sorted((self.root / name).glob("part-*"))]
+
+    def test_teragen_through_the_buffer_writes_the_files_that_it_writes_without(self):
+        self.start(Buffered)
+        self.generate("plain", **{"verbena.lustre.buffer.servers": ""})
+        self.assertEqual(self.pinned(), 0)
+        self.generate("waiting")
+        self.assertGreaterEqual(self.pinned(), CHUNKS, "no flusher runs")
+        waiting = self.validate("waiting")
+        self.assertNotEqual(self.parts("waiting"), self.parts("plain"), "the shared directory has not the bytes")
+        self.flush()
+        self.assertEqual(self.parts("waiting"), self.parts("plain"))
+        self.assertEqual(self.validate("waiting"), waiting)
+        self.assertEqual(self.validate("plain"), waiting)
+        daemon = self.flusher()
+        self.generate("flushed")
+        jobs.run(self.client, "terasort", True, ["/flushed", "/sorted"], PATIENT, timeout=LIMIT)
+        self.assertEqual(self.validate("sorted"), waiting)
+        self.assertIsNone(daemon.poll())
+        daemon.kill()
+        daemon.wait()
+        self.flush()
+        self.assertEqual(self.parts("flushed"), self.parts("plain"))
+        rows = sorted(part[at:at + 100] for part in self.parts("plain") for at in range(0, len(part), 100))
+        self.assertEqual(b"".join(self.parts("sorted")), b"".join(rows))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
