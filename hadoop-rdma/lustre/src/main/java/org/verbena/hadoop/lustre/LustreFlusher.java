@@ -53,11 +53,23 @@ public final class LustreFlusher {
         return new Buffer(new SharedRoot(settings).path(), settings.buffer(), Steps.NONE);
     }
 
+    /** The daemon waits for a root that is away. */
+    private static Flusher.Pass passed(Flusher flusher, boolean once) throws IOException {
+        try {
+            return flusher.pass();
+        } catch (IOException e) {
+            if (once) {
+                throw e;
+            }
+            return new Flusher.Pass(1, List.of(String.valueOf(e.getMessage())));
+        }
+    }
+
     /** Problems are told once, not at each pass. */
     private static int run(Flusher flusher, boolean once) throws IOException, InterruptedException {
         Set<String> told = new HashSet<>();
         while (true) {
-            Flusher.Pass pass = flusher.pass();
+            Flusher.Pass pass = passed(flusher, once);
             told.retainAll(pass.problems());
             for (String problem : pass.problems()) {
                 if (told.add(problem)) {

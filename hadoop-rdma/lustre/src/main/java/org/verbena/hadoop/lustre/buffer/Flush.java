@@ -46,6 +46,10 @@ final class Flush {
     void run() throws IOException {
         found = records.find(inode);
         if (found == null) {
+            records.expectRoot();
+            found = records.find(inode); // which was not found while the root was away, perhaps
+        }
+        if (found == null) {
             sweep();
             return;
         }

@@ -81,6 +81,7 @@ public final class Flusher {
                 }
             }
         } catch (NoSuchFileException e) {
+            records.expectRoot();
             return Set.of();
         }
         return found;

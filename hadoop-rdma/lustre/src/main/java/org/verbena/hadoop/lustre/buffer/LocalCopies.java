@@ -65,6 +65,7 @@ final class LocalCopies {
             if (name.length == 2 && name[0].matches("[0-9]+") && Files.isWritable(file)) {
                 Records.Found found = records.find(Long.parseLong(name[0])); // made before its copies
                 if (found == null || !found.record().id().equals(name[1])) {
+                    records.expectRoot();
                     Files.deleteIfExists(file);
                 }
             }

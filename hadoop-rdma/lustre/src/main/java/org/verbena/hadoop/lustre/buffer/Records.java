@@ -30,11 +30,36 @@ public final class Records {
     private static final String MODE = "rwxrwxrwx";
     private static final int STICKY = 01000;
 
+    private final Path root;
+    private final long rootInode;
     private final Path folder;
 
     /** Of a root of lustre:. */
     public Records(Path root) {
+        this.root = root;
+        rootInode = rootInode();
         folder = root.resolve(FOLDER);
+    }
+
+    private long rootInode() {
+        try {
+            return inodeOf(root);
+        } catch (IOException e) {
+            return 0; // there is none
+        }
+    }
+
+    /**
+     * Looks for the root: a record that is not found tells nothing while it is away. A mount point without its file system is
+     * another folder.
+     *
+     * @throws IOException when it is away
+     */
+    void expectRoot() throws IOException {
+        if (rootInode == 0 || rootInode() != rootInode) {
+            throw new IOException("the shared folder " + root + " is away: mount its file system again; nothing is flushed until "
+                + "then");
+        }
     }
 
     Path folder() {

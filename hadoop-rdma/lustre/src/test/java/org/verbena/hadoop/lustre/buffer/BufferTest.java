@@ -386,4 +386,31 @@ class BufferTest {
         flushAll(Fault.ASYNC);
         place.expectFile("file", bytes);
     }
+
+    @Test
+    void copies_of_this_host_stay_while_the_shared_folder_is_away_and_nobody_says_that_it_has_all() throws Exception {
+        byte[] bytes = Place.bytes(25, LENGTH);
+        Path away = folder.resolve("away");
+        try (Buffer writer = process(Fault.ASYNC_LOCAL); Buffer flusher = process(Fault.ASYNC_LOCAL)) {
+            place.write(writer, "file", bytes);
+            Files.move(place.root, away);
+            for (boolean mountPoint : new boolean[] {false, true}) {
+                if (mountPoint) {
+                    Files.createDirectory(place.root);
+                }
+                IOException told = assertThrows(IOException.class, () -> new Flusher(flusher).pass());
+                assertEquals("the shared folder " + place.root + " is away: mount its file system again; nothing is flushed until "
+                    + "then", told.getMessage());
+                assertThrows(IOException.class, () -> flusher.local.sweep(flusher.records));
+            }
+            Files.delete(place.root);
+            Files.move(away, place.root);
+        }
+        for (Memcached server : new Memcached[] {first, second}) {
+            server.kill();
+            server.restart();
+        }
+        flushAll(Fault.ASYNC_LOCAL);
+        place.expectFile("file", bytes);
+    }
 }
