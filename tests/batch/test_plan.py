@@ -70,7 +70,8 @@ class PlanTest(Case):
                             (("--mode", "lustre", "--shared", "/nosuch"), "--shared /nosuch is no folder on this host"),
                             (("--jar", "/nosuch.jar"), "--jar /nosuch.jar is no file on this host"),
                             (("--memcached-program", "/nosuch"), "--memcached-program /nosuch is no file on this host"),
-                            (("--in", "/nosuch=/in"), "--in /nosuch: there is no such file or folder")):
+                            (("--in", "/nosuch=/in"), "--in /nosuch: there is no such file or folder"),
+                            (("--in", "file:/nosuch=/in"), "--in file:/nosuch: there is no such file or folder")):
             with self.subTest(words=words):
                 with self.assertRaises(Failed) as caught:
                     cli.run(self.options(*words))

@@ -162,7 +162,7 @@ def _made(options):
             setattr(kept, name, os.path.abspath(getattr(kept, name)))
     check(Places(kept, job, work, []))
     for source, _ in _pairs(options.into, "in"):
-        if not os.path.exists(source):
+        if "://" not in source and not os.path.exists(source.removeprefix("file:")):
             raise Failed(f"--in {source}: there is no such file or folder on this host")
     return Session(work, job, kept)
 
