@@ -35,6 +35,8 @@ import org.verbena.memcached.config.ClientConfig;
 public record LustreConf(Path root, long blockSize, long stripeSize, int stripeCount, String lfs, BufferConf buffer) {
     /** The unit of Lustre's stripes. */
     private static final long STRIPE_UNIT = 64 << 10;
+    /** Hadoop forgets an empty value on the way to a task, so that a job needs a word. */
+    private static final String NO_SERVERS = "none";
 
     /**
      * Reads a configuration.
@@ -60,6 +62,7 @@ public record LustreConf(Path root, long blockSize, long stripeSize, int stripeC
 
     private static BufferConf buffer(SettingTable table) {
         String servers = table.text(LUSTRE_BUFFER_SERVERS);
+        servers = servers.equals(NO_SERVERS) ? "" : servers;
         String local = table.text(LUSTRE_BUFFER_LOCAL);
         if (!local.startsWith("/")) {
             throw table.bad(LUSTRE_BUFFER_LOCAL, "an absolute path, such as /var/tmp/verbena-buffer");
