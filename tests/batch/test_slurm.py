@@ -47,7 +47,7 @@ class SlurmTest(Case):
         """A run with HDFS that copies a file in and out."""
         return self.words("run", "--hadoop", java.library(), "--jar", JAR, "--mode", mode, "--memory", "64m", "--heap", "512",
                           "--set", "hdfs-site:dfs.replication=2", "--set", "hdfs-site:dfs.blocksize=8m", "--set", PATIENT,
-                          "--in", f"{self.folder}/source=/in", *words)
+                          "--ready", str(JOB), "--in", f"{self.folder}/source=/in", *words)
 
     def output(self):
         path = self.folder / "job.out"

@@ -28,10 +28,10 @@ LINES = "create things f\nput things row f:column value\nget things row\n"
 class SystemsTest(Case):
     def session(self, *more):
         """(status, output) of a run over HDFS of two nodes."""
-        return self.run_all(*self.words("run", "--local-nodes", "2", "--time-limit", str(LIMIT), "--hadoop", java.library(),
-                                        "--jar", HADOOP, "--mode", "hhh", "--memory", "64m", "--heap", "512", "--set",
-                                        "hdfs-site:dfs.replication=2", "--set", "hdfs-site:dfs.blocksize=8m", *more),
-                            limit=LIMIT)
+        return self.run_all(*self.words(
+            "run", "--local-nodes", "2", "--time-limit", str(LIMIT), "--ready", str(LIMIT), "--hadoop", java.library(),
+            "--jar", HADOOP, "--mode", "hhh", "--memory", "64m", "--heap", "512", "--set", "hdfs-site:dfs.replication=2",
+            "--set", "hdfs-site:dfs.blocksize=8m", *more), limit=LIMIT)
 
     def tails(self):
         return "".join(f"\n{path}:\n{path.read_text(errors='replace')[-3000:]}" for path in (self.work / "log").glob("*.log"))

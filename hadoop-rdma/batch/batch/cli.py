@@ -32,6 +32,7 @@ def _nodes(parser):
     parser.add_argument("--work", help="a new folder for settings and logs that all nodes see; default: ./verbena-JOB")
     parser.add_argument("--time-limit", type=int, help="seconds until the job ends, where the batch system does not say it")
     parser.add_argument("--reserve", type=int, default=120, help="seconds of the job that saving and stopping get; default 120")
+    parser.add_argument("--ready", type=int, default=600, help="seconds until all daemons serve at the latest; default 600")
     parser.add_argument("--orphan", type=float, default=120, help=argparse.SUPPRESS)  # seconds after the leader's last sign of life
     parser.add_argument("--least", type=float, default=60, help=argparse.SUPPRESS)  # seconds that a command should have
 

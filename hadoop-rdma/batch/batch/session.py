@@ -27,7 +27,6 @@ from .spark import Spark
 from .steps import Steps
 
 REPORT = 120  # seconds until each node has said what it is
-READY = 600  # seconds until all daemons serve
 END = 60  # seconds that the daemons of one rank have to end
 SIGN = 5  # seconds between two signs of life
 
@@ -86,7 +85,7 @@ class Session:
         self.steps = Steps(self.job, self.work)
         nodes = self._await(self._nodes, REPORT, lambda: f"{self._silent()} did not start: see {self.work}/log/launchers.log")
         self._plan(nodes)
-        self._await(lambda: not self.lacks(), READY, self.lacks)
+        self._await(lambda: not self.lacks(), self.options.ready, self.lacks)
         for one in self.systems:
             say(one.sentence())
 
