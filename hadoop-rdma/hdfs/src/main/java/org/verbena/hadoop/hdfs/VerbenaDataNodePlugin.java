@@ -11,6 +11,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.SocketFactory;
 import org.apache.hadoop.hdfs.DFSUtil;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.datanode.XceiverBridge;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.impl.TieredDataset;
 import org.apache.hadoop.metrics2.MetricsCollector;
@@ -96,7 +97,7 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
         Greeter<InetAddress> greeter = new Greeter<>(Hello.MESSAGES, Hello.SERVICE,
             () -> engines.get(Math.floorMod(next.getAndIncrement(), engines.size())));
         server = new CorePeerServer(node.ports(), shown, greeter);
-        XceiverBridge.serve(dataNode, server, usesOwnReceiver());
+        XceiverBridge.serve(dataNode, server, usesOwnReceiver(), answersReads() ? this::countRead : null);
         int port = data.getPort() + conf.portOffset();
         greeting = new GreetingServer(new InetSocketAddress(data.getAddress(), port), greeter);
         String hops = XceiverBridge.replaceSocketFactory(dataNode, factory(dataNode)) ? "" : "; to other DataNodes by TCP, "
@@ -119,6 +120,24 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
             LOG.warn("Hadoop's receiver takes all blocks, in spite of {}=auto: {}", PluginSetting.HDFS_RECEIVER, obstacle);
         }
         return obstacle == null;
+    }
+
+    /** Who answers small reads by the core. */
+    private boolean answersReads() {
+        if (!HdfsConf.table(dataNode.getConf()).choice(PluginSetting.HDFS_READER).equals("auto")) {
+            return false;
+        }
+        String obstacle = XceiverBridge.readsObstacle(dataNode);
+        if (obstacle != null) {
+            LOG.info("Hadoop answers all reads by the core, in spite of {}=auto: {}", PluginSetting.HDFS_READER, obstacle);
+        }
+        return obstacle == null;
+    }
+
+    private void countRead(String pool, ReplicaInfo replica) {
+        if (dataNode.getFSDataset() instanceof TieredDataset tiers) {
+            tiers.countRead(pool, replica);
+        }
     }
 
     /** Of a DataNode that listens on all addresses, which is Hadoop's default: the one by which the NameNode knows it. */
@@ -150,6 +169,8 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
         }
         add(record, "receiver.blocks", XceiverBridge.blocksTaken());
         add(record, "receiver.stock.blocks", XceiverBridge.blocksLeft());
+        add(record, "reader.reads", XceiverBridge.readsTaken());
+        add(record, "reader.stock.reads", XceiverBridge.readsLeft());
         add(record, "stream.memory.bytes", StreamBudget.shared().bound());
         add(record, "stream.memory.used_bytes", StreamBudget.shared().used());
         if (dataNode.getFSDataset() instanceof TieredDataset tiers) {

@@ -2,6 +2,7 @@
 package org.verbena.hadoop.net;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.channels.ReadableByteChannel;
 import org.apache.hadoop.hdfs.net.Peer;
@@ -14,7 +15,9 @@ public final class CorePeer implements Peer {
 
     private final CoreSocketChannel channel;
     private final SocketInputStream in;
-    private final PeekedInput input;
+    private final PeekedInput peeked;
+    /** What Hadoop's server reads. */
+    private InputStream input;
     private final CoreOutputStream out;
 
     /**
@@ -27,7 +30,8 @@ public final class CorePeer implements Peer {
         this.channel = channel;
         channel.gatherAnswers();
         this.in = new SocketInputStream(channel, 0);
-        this.input = new PeekedInput(in);
+        this.peeked = new PeekedInput(in);
+        this.input = peeked;
         this.out = new CoreOutputStream(channel);
     }
 
@@ -77,8 +81,22 @@ public final class CorePeer implements Peer {
     }
 
     @Override
-    public PeekedInput getInputStream() {
+    public InputStream getInputStream() {
         return input;
+    }
+
+    /** Returns all that comes, of which the next bytes can be seen before they are read. */
+    public PeekedInput peeked() {
+        return peeked;
+    }
+
+    /**
+     * Sets what Hadoop's server reads, before it begins.
+     *
+     * @param input reads what comes, and gives the server's part of it
+     */
+    public void serveBy(InputStream input) {
+        this.input = input;
     }
 
     /** Returns the channel of a stream by which a block is written: small pieces leave at once. What was seen is not in it. */

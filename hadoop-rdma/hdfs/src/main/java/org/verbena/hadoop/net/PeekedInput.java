@@ -4,7 +4,6 @@ package org.verbena.hadoop.net;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
-import java.util.Arrays;
 
 /**
  * An input of which the first bytes can be seen before they are read: who serves a connection depends on its first request. A
@@ -12,7 +11,7 @@ import java.util.Arrays;
  */
 public final class PeekedInput extends InputStream {
     /** As many as Hadoop's own server reads of a request at once. */
-    private static final int MOST = 512;
+    private static final int PIECE = 512;
     private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
 
     private final InputStream in;
@@ -25,26 +24,41 @@ public final class PeekedInput extends InputStream {
     /**
      * The first bytes, which are read afterwards all the same. Waits for them.
      *
-     * @param count how many, at most 512
+     * @param count how many; they are kept in the heap until they are read
      * @return the bytes; fewer when the input ends before
      * @throws IOException when reading fails, also by a time-out
      */
     public byte[] peek(int count) throws IOException {
-        byte[] bytes = Arrays.copyOf(rest(), MOST);
+        if (seen.remaining() < count) {
+            fill(count);
+        }
+        byte[] bytes = new byte[Math.min(count, seen.remaining())];
+        seen.get(seen.position(), bytes);
+        return bytes;
+    }
+
+    private void fill(int count) throws IOException {
+        byte[] bytes = new byte[Math.max(count, PIECE)];
         int have = seen.remaining();
+        seen.get(seen.position(), bytes, 0, have);
+        seen = ByteBuffer.wrap(bytes, 0, have);
         while (have < count) {
-            int more = in.read(bytes, have, MOST - have);
+            int more = in.read(bytes, have, bytes.length - have);
             if (more < 0) {
                 break;
             }
             have += more;
             seen = ByteBuffer.wrap(bytes, 0, have);
         }
-        return Arrays.copyOf(bytes, Math.min(count, have));
     }
 
-    private byte[] rest() {
-        return Arrays.copyOfRange(seen.array(), seen.position(), seen.limit());
+    /**
+     * Leaves out bytes that were seen.
+     *
+     * @param count how many, at most as many as {@link #peek} gave
+     */
+    public void skipSeen(int count) {
+        seen.position(seen.position() + count);
     }
 
     /**

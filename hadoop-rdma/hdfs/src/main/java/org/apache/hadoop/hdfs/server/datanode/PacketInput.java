@@ -33,7 +33,7 @@ final class PacketInput implements Closeable {
 
     PacketInput(CorePeer peer, CoreSocketChannel channel, Wait wait) {
         this.channel = channel;
-        this.first = peer.getInputStream();
+        this.first = peer.peeked();
         this.wait = wait;
         this.buffer = take(USUAL);
     }

@@ -23,12 +23,19 @@ final class StreamAcceptor implements Runnable {
     private final DataNode dataNode;
     private final PeerServer source;
     private final boolean ownReceiver;
+    private final OwnReads reads;
 
-    /** ownReceiver: whether blocks that are written by streams of the core are for {@link StreamReceiver}. */
-    StreamAcceptor(DataNode dataNode, PeerServer source, boolean ownReceiver) {
+    /**
+     * Serves a source.
+     *
+     * @param ownReceiver whether blocks that are written by streams of the core are for {@link StreamReceiver}
+     * @param reads answers small reads by streams of the core; null: Hadoop does
+     */
+    StreamAcceptor(DataNode dataNode, PeerServer source, boolean ownReceiver, OwnReads reads) {
         this.dataNode = dataNode;
         this.source = source;
         this.ownReceiver = ownReceiver;
+        this.reads = reads;
     }
 
     @Override
@@ -50,12 +57,27 @@ final class StreamAcceptor implements Runnable {
     private void serve(Peer peer) {
         try {
             checkLimit();
-            new Daemon(dataNode.threadGroup, ownReceiver && peer instanceof CorePeer stream ? new StreamXceiver(dataNode, stream)
-                : DataXceiver.create(peer, dataNode, dataNode.xserver)).start();
+            new Daemon(dataNode.threadGroup, xceiver(peer)).start();
         } catch (IOException | OutOfMemoryError e) { // the latter is how a JVM says that it gets no thread
             IOUtils.closeStream(peer);
             LOG.warn("{}: {} is not served: {}", dataNode.getDisplayName(), peer, e.getMessage());
         }
+    }
+
+    private Runnable xceiver(Peer peer) throws IOException {
+        if (!(peer instanceof CorePeer stream)) {
+            return DataXceiver.create(peer, dataNode, dataNode.xserver);
+        }
+        OwnReads.Stream answered = reads == null ? null : reads.attach(stream);
+        Runnable xceiver = ownReceiver ? new StreamXceiver(dataNode, stream)
+            : DataXceiver.create(stream, dataNode, dataNode.xserver);
+        return answered == null ? xceiver : () -> {
+            try {
+                xceiver.run();
+            } finally {
+                answered.end();
+            }
+        };
     }
 
     /** As the DataNode's server does for its port. */

@@ -66,7 +66,7 @@ final class StreamXceiver implements Runnable {
         Thread.currentThread().setName("DataXceiver for client " + peer.getRemoteAddressString() + " [Waiting for operation #1]");
         peer.setReadTimeout(dataNode.getDnConf().socketTimeout);
         peer.setWriteTimeout(dataNode.getDnConf().socketWriteTimeout);
-        byte[] head = peer.getInputStream().peek(HEAD);
+        byte[] head = peer.peeked().peek(HEAD);
         if (head.length < HEAD) {
             throw new EOFException("the stream has ended");
         }

@@ -51,7 +51,7 @@ final class WriteOperation extends WriteOnly {
 
     /** Serves the stream to its end. */
     void run() throws IOException {
-        initialize(new DataInputStream(peer.getInputStream())); // unbuffered: packets may follow at once
+        initialize(new DataInputStream(peer.peeked())); // unbuffered: packets may follow at once
         Op op = readOp();
         processOp(op);
     }

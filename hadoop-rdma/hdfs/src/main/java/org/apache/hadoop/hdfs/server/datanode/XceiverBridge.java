@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.lang.reflect.Field;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.function.BiConsumer;
 import javax.net.SocketFactory;
 import org.apache.hadoop.hdfs.net.PeerServer;
 import org.apache.hadoop.hdfs.server.protocol.NamespaceInfo;
@@ -21,9 +22,26 @@ public final class XceiverBridge {
      * @param dataNode the DataNode; serving ends with it
      * @param source gives the connections; serving ends when its accept says that it is closed
      * @param ownReceiver whether our receiver takes the blocks, see {@link #receiverObstacle}
+     * @param uses told of small reads, which we answer then (see {@link #readsObstacle}); null: Hadoop does
      */
-    public static void serve(DataNode dataNode, PeerServer source, boolean ownReceiver) {
-        new Daemon(dataNode.threadGroup, new StreamAcceptor(dataNode, source, ownReceiver)).start();
+    public static void serve(DataNode dataNode, PeerServer source, boolean ownReceiver, BiConsumer<String, ReplicaInfo> uses) {
+        new Daemon(dataNode.threadGroup,
+            new StreamAcceptor(dataNode, source, ownReceiver, uses == null ? null : new OwnReads(dataNode, uses))).start();
+    }
+
+    /** Why Hadoop answers all reads of a DataNode; null when we can answer small ones. */
+    public static String readsObstacle(DataNode dataNode) {
+        return OwnReads.obstacle(dataNode);
+    }
+
+    /** Reads that we have answered in this process. */
+    public static long readsTaken() {
+        return OwnReads.TAKEN.sum();
+    }
+
+    /** Reads of blocks that we have left to Hadoop in this process; none after a stream's first other request. */
+    public static long readsLeft() {
+        return OwnReads.LEFT.sum();
     }
 
     /** Why Hadoop's own receiver takes all blocks of a DataNode; null when ours can. */

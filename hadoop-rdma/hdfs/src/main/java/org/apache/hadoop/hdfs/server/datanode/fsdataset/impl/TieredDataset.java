@@ -443,6 +443,13 @@ public final class TieredDataset extends FsDatasetImpl {
         return in;
     }
 
+    /** A finished replica is read out of files that were open already. */
+    public void countRead(String pool, ReplicaInfo replica) {
+        if (manager != null) {
+            manager.read(pool, replica);
+        }
+    }
+
     @Override
     public long getLength(ExtendedBlock block) throws IOException {
         return MovedFiles.look(() -> volumeMap.get(block.getBlockPoolId(), block.getBlockId()), () -> super.getLength(block));

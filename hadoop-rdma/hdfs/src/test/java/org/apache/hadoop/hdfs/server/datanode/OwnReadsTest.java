@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.apache.hadoop.hdfs.server.datanode;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.apache.hadoop.fs.ChecksumException;
+import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.Options.ChecksumOpt;
+import org.apache.hadoop.fs.permission.FsPermission;
+import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
+import org.apache.hadoop.util.DataChecksum;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Hadoop's client reads, with block tokens, and DataNodes answer by {@link OwnReads}. */
+class OwnReadsTest {
+    private static final int SIZE = 200_001;
+
+    @TempDir
+    private static Path work;
+
+    private static ReceiverCluster cluster;
+
+    @BeforeAll
+    static void start() throws Exception {
+        cluster = new ReceiverCluster(work, Map.of("dfs.block.access.token.enable", "true"));
+    }
+
+    @AfterAll
+    static void stop() throws IOException {
+        cluster.close();
+    }
+
+    private static org.apache.hadoop.fs.Path path(String name) {
+        return ReceiverCluster.path(name);
+    }
+
+    private static void write(String name, byte[] content) throws IOException {
+        try (FSDataOutputStream out = cluster.files().create(path(name))) {
+            out.write(content);
+        }
+    }
+
+    private static ExtendedBlock block(String name) throws IOException {
+        return cluster.files().getClient().getLocatedBlocks("/" + name, 0).get(0).getBlock();
+    }
+
+    private static byte[] read(String name, long place, int count) throws IOException {
+        byte[] bytes = new byte[count];
+        try (FSDataInputStream in = cluster.files().open(path(name))) {
+            in.readFully(place, bytes, 0, count);
+        }
+        return bytes;
+    }
+
+    private static void assertReads(byte[] content, String name) throws IOException {
+        int[][] ranges = {{0, 1}, {0, 512}, {511, 2}, {512, 4096}, {70_000, 4096}, {1, 65_536}, {content.length - 1, 1},
+            {content.length - 700, 700}, {content.length - 4096, 4096}};
+        for (int[] range : ranges) {
+            assertArrayEquals(Arrays.copyOfRange(content, range[0], range[0] + range[1]), read(name, range[0], range[1]),
+                name + " at " + range[0]);
+        }
+    }
+
+    /** Files of the block that this process has open. */
+    private static long open(ExtendedBlock block) {
+        try (Stream<Path> all = Files.list(Path.of("/proc/self/fd"))) {
+            return all.filter(one -> {
+                try {
+                    return Files.readSymbolicLink(one).getFileName().toString().startsWith(block.getBlockName());
+                } catch (IOException e) {
+                    return false; // closed meanwhile
+                }
+            }).count();
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    void small_reads_are_answered_and_large_ones_are_hadoops() throws IOException {
+        byte[] content = ReceiverCluster.content(SIZE);
+        write("reads", content);
+        long taken = OwnReads.TAKEN.sum();
+        assertReads(content, "reads");
+        assertEquals(9, OwnReads.TAKEN.sum() - taken);
+        long left = OwnReads.LEFT.sum();
+        assertArrayEquals(Arrays.copyOfRange(content, 5, 5 + 65_537), read("reads", 5, 65_537));
+        assertEquals(1, OwnReads.LEFT.sum() - left);
+        assertEquals(9, OwnReads.TAKEN.sum() - taken);
+    }
+
+    @Test
+    void all_kinds_of_checksums_and_none_are_read_right() throws IOException {
+        byte[] content = ReceiverCluster.content(SIZE);
+        for (DataChecksum.Type type : new DataChecksum.Type[] {DataChecksum.Type.CRC32, DataChecksum.Type.CRC32C,
+            DataChecksum.Type.NULL}) {
+            for (int chunk : new int[] {512, 4096, 65_536}) {
+                String name = "sums-" + type + chunk;
+                try (FSDataOutputStream out = cluster.files().create(path(name), FsPermission.getFileDefault(),
+                    java.util.EnumSet.of(org.apache.hadoop.fs.CreateFlag.CREATE), 4096, (short) 3, ReceiverCluster.BLOCK, null,
+                    new ChecksumOpt(type, chunk))) {
+                    out.write(content);
+                }
+                assertReads(content, name);
+            }
+        }
+        long taken = OwnReads.TAKEN.sum();
+        cluster.files().setVerifyChecksum(false);
+        try {
+            assertReads(content, "sums-CRC32C512");
+        } finally {
+            cluster.files().setVerifyChecksum(true);
+        }
+        assertEquals(9, OwnReads.TAKEN.sum() - taken);
+    }
+
+    @Test
+    void what_is_appended_or_cut_off_is_read_right() throws Exception {
+        byte[] content = ReceiverCluster.content(SIZE);
+        write("grows", content);
+        int length = SIZE;
+        for (int step = 1; step < 6; step++) {
+            byte[] more = ReceiverCluster.content(SIZE + step * 1000);
+            System.arraycopy(content, 0, more, 0, length);
+            try (FSDataInputStream before = cluster.files().open(path("grows"));
+                    FSDataOutputStream out = cluster.files().append(path("grows"))) {
+                out.write(more, length, more.length - length);
+                out.hflush();
+                byte[] last = new byte[700];
+                before.readFully(length - 700, last, 0, 700); // the chunk in which the append begins
+                assertArrayEquals(Arrays.copyOfRange(more, length - 700, length), last);
+                assertReads(more, "grows");
+            }
+            content = more;
+            length = more.length;
+            assertReads(content, "grows");
+        }
+        boolean done = cluster.files().truncate(path("grows"), SIZE - 333);
+        ReceiverCluster.until("the file is cut", () -> done || isClosed("grows"));
+        assertReads(Arrays.copyOf(content, SIZE - 333), "grows");
+    }
+
+    private static boolean isClosed(String name) {
+        try {
+            return cluster.files().isFileClosed(path(name));
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    void files_of_deleted_and_of_unread_replicas_are_closed() throws Exception {
+        write("deleted", ReceiverCluster.content(SIZE));
+        write("unread", ReceiverCluster.content(SIZE));
+        read("deleted", 1, 4096);
+        ExtendedBlock deleted = block("deleted");
+        ExtendedBlock unread = block("unread");
+        try (FSDataInputStream in = cluster.files().open(path("unread"))) {
+            in.readFully(1, new byte[4096], 0, 4096);
+            assertEquals(2, open(unread));
+        }
+        cluster.files().delete(path("deleted"), false);
+        ReceiverCluster.until("the deleted block's files are closed", () -> open(deleted) == 0);
+        ReceiverCluster.until("the unread block's files are closed", () -> open(unread) == 0);
+    }
+
+    @Test
+    void a_damaged_replica_is_left_for_another_and_reported() throws Exception {
+        byte[] content = ReceiverCluster.content(SIZE);
+        write("damaged", content);
+        ExtendedBlock block = block("damaged");
+        for (Path replica : cluster.replicas(block).subList(0, 2)) {
+            try (RandomAccessFile file = new RandomAccessFile(replica.toFile(), "rw")) {
+                file.seek(5000);
+                file.write(content[5000] ^ 1);
+            }
+        }
+        assertArrayEquals(Arrays.copyOfRange(content, 4096, 8192), read("damaged", 4096, 4096));
+        Path last = cluster.replicas(block).get(0);
+        assertTrue(Files.exists(last));
+    }
+
+    @Test
+    void a_replica_that_is_damaged_everywhere_fails_as_with_hadoop() throws Exception {
+        byte[] content = ReceiverCluster.content(SIZE);
+        write("lost", content);
+        for (Path replica : cluster.replicas(block("lost"))) {
+            try (RandomAccessFile file = new RandomAccessFile(replica.toFile(), "rw")) {
+                file.seek(5000);
+                file.write(content[5000] ^ 1);
+            }
+        }
+        IOException failure = assertThrows(IOException.class, () -> read("lost", 4096, 4096));
+        assertTrue(failure instanceof ChecksumException || failure instanceof org.apache.hadoop.hdfs.BlockMissingException,
+            failure.toString());
+    }
+
+    @Test
+    void a_missing_file_is_found_out_by_hadoop_and_another_replica_read() throws Exception {
+        byte[] content = ReceiverCluster.content(SIZE);
+        write("missing", content);
+        for (Path replica : cluster.replicas(block("missing")).subList(0, 2)) {
+            Files.delete(replica);
+        }
+        assertArrayEquals(Arrays.copyOfRange(content, 4096, 8192), read("missing", 4096, 4096));
+    }
+
+    @Test
+    void an_open_file_is_read_up_to_what_was_flushed() throws Exception {
+        byte[] content = ReceiverCluster.content(SIZE);
+        try (FSDataOutputStream out = cluster.files().create(path("open"))) {
+            out.write(content, 0, 10_001);
+            out.hflush();
+            assertArrayEquals(Arrays.copyOfRange(content, 5905, 10_001), read("open", 5905, 4096));
+            out.write(content, 10_001, SIZE - 10_001);
+        }
+        assertReads(content, "open");
+    }
+}
