@@ -16,6 +16,7 @@ import java.util.Set;
 import org.apache.hadoop.net.NetUtils;
 import org.apache.hadoop.net.SocketInputStream;
 import org.apache.hadoop.net.SocketOutputStream;
+import org.verbena.hadoop.net.CompanionSocket;
 import org.verbena.hadoop.net.CoreSocketChannel;
 
 /**
@@ -23,11 +24,11 @@ import org.verbena.hadoop.net.CoreSocketChannel;
  * null before: otherwise Hadoop would connect the channel and not the socket. Options of TCP are kept for TCP, and mean
  * nothing for a stream.
  */
-final class ChoosingSocket extends Socket {
+final class ChoosingSocket extends Socket implements CompanionSocket {
     /** Answers for a socket that has not been made. */
     private static final Socket UNMADE = new Socket();
 
-    private final DataNodes dataNodes;
+    private volatile DataNodes dataNodes;
     /** Made when it is needed first: mostly never. Guarded by this. */
     private Socket tcp;
     private volatile CoreSocketChannel core;
@@ -63,6 +64,11 @@ final class ChoosingSocket extends Socket {
         if (tcp != null) {
             tcp.close();
         }
+    }
+
+    @Override
+    public void accompany(CoreSocketChannel other) {
+        dataNodes = dataNodes.by(other.engine());
     }
 
     @Override

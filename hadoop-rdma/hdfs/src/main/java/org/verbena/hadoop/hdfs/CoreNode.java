@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.security.GeneralSecurityException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -31,7 +32,8 @@ import org.verbena.hadoop.hdfs.settings.HdfsConf;
  *
  * <p>Streams that others open have engines, and those that this process opens another one: in a DataNode one thread waits for
  * data of the former and another one for acknowledgements of the latter, and of the threads that wait for one engine only one
- * can be woken by what it waits for.
+ * can be woken by what it waits for. Where one thread waits for both, as in Verbena's receiver, both have one engine
+ * ({@link #dataNodes(VbnEngine)}): a second engine would need its own thread, and a switch, for each acknowledgement.
  */
 final class CoreNode {
     private static final Logger LOG = LoggerFactory.getLogger(CoreNode.class);
@@ -47,7 +49,8 @@ final class CoreNode {
 
     private final HdfsConf conf;
     private final Tally tally = new Tally();
-    private final DataNodes dataNodes = new DataNodes(this);
+    private final DataNodes dataNodes = new DataNodes(this, this::start);
+    private final Map<VbnEngine, DataNodes> companions = new HashMap<>();
     private final DataPorts ports = new DataPorts();
     private VbnContext context;
     private VbnStreams calling;
@@ -80,6 +83,16 @@ final class CoreNode {
     }
 
     DataNodes dataNodes() {
+        return dataNodes;
+    }
+
+    /** The DataNodes as one of the engines to which others open streams reaches them; any other engine has those of all. */
+    synchronized DataNodes dataNodes(VbnEngine engine) {
+        for (VbnStreams streams : serving == null ? List.<VbnStreams>of() : serving) {
+            if (streams.engine() == engine) {
+                return companions.computeIfAbsent(engine, key -> new DataNodes(this, local -> streams));
+            }
+        }
         return dataNodes;
     }
 
@@ -141,11 +154,6 @@ final class CoreNode {
     private VbnContext open(InetAddress local) throws IOException, GeneralSecurityException {
         return CoreContexts.open(conf.coreConfig(), conf.core(), conf.key(),
             new PluginLog(LOG::error, LOG::warn, LOG::info, LOG::debug), local);
-    }
-
-    /** Of the streams to others; null before {@link #start}. */
-    synchronized VbnEngine engine() {
-        return calling == null ? null : calling.engine();
     }
 
     /** Whether connections are Hadoop's own where the core has nothing but TCP, which does not encrypt. */

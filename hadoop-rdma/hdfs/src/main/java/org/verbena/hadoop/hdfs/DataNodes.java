@@ -13,6 +13,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnPeer;
 import org.verbena.core.greeting.Greeting;
@@ -61,13 +62,22 @@ final class DataNodes {
         }
     }
 
+    /** The streams by which DataNodes are reached. */
+    @FunctionalInterface
+    interface Calling {
+        /** local: the address that the core listens on, if this starts it and none is set. */
+        VbnStreams streams(InetAddress local) throws IOException;
+    }
+
     private final CoreNode node;
+    private final Calling calling;
     private final Remotes<InetSocketAddress, Link> links = new Remotes<>(Remotes.MOST, link -> link.remote);
     private final AtomicInteger nextNumber = new AtomicInteger();
     private final ExecutorService connecting;
 
-    DataNodes(CoreNode node) {
+    DataNodes(CoreNode node, Calling calling) {
         this.node = node;
+        this.calling = calling;
         ThreadPoolExecutor pool = new ThreadPoolExecutor(THREADS, THREADS, 10, TimeUnit.SECONDS,
             new LinkedBlockingQueue<>(), task -> {
                 Thread thread = new Thread(task, "verbena-connect");
@@ -104,6 +114,11 @@ final class DataNodes {
             return null;
         }
         return open(link, peer);
+    }
+
+    /** The same DataNodes as this engine of ours reaches them. */
+    DataNodes by(VbnEngine engine) {
+        return node.dataNodes(engine);
     }
 
     Link link(InetSocketAddress address) {
@@ -156,8 +171,7 @@ final class DataNodes {
         try {
             link.local = LocalAddress.towards(link.address);
             link.token = greeting.token();
-            node.start(link.local);
-            VbnPeer peer = node.engine().connect(greeting.engine(),
+            VbnPeer peer = calling.streams(link.local).engine().connect(greeting.engine(),
                 (gone, cause) -> lost(link, gone, cause, link.streams.get() > 0));
             link.remote.up(peer);
             if (peer.isLost()) {
@@ -231,7 +245,7 @@ final class DataNodes {
             if (waits(link)) {
                 return null;
             }
-            VbnStreams streams = node.start(link.address.getAddress());
+            VbnStreams streams = calling.streams(link.address.getAddress());
             int number = 1 + (nextNumber.incrementAndGet() & 0x7fff);
             InetSocketAddress local = new InetSocketAddress(link.local, number == link.address.getPort() ? 0xffff : number);
             VbnStream stream = streams.openAtOnce(peer, Hello.SERVICE,

@@ -99,6 +99,11 @@ public final class CorePeer implements Peer {
         this.input = input;
     }
 
+    /** Returns the stream. */
+    public CoreSocketChannel channel() {
+        return channel;
+    }
+
     /** Returns the channel of a stream by which a block is written: small pieces leave at once. What was seen is not in it. */
     public CoreSocketChannel writersChannel() {
         channel.gatherNothing();

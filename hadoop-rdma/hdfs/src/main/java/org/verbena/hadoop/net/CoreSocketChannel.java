@@ -59,7 +59,8 @@ public final class CoreSocketChannel extends StreamChannel {
         }
     }
 
-    VbnEngine engine() {
+    /** Returns the engine that moves the stream's bytes. */
+    public VbnEngine engine() {
         return stream.engine();
     }
 
@@ -84,6 +85,11 @@ public final class CoreSocketChannel extends StreamChannel {
                 return;
             }
         }
+    }
+
+    /** True when a read gives bytes, the end or a failure; nothing is done for that to come true. */
+    public boolean hasInput() {
+        return stream.isReadable();
     }
 
     /** What would not have to wait now. */

@@ -2,13 +2,16 @@
 package org.verbena.hadoop.hdfs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -127,6 +130,22 @@ class IdleDataNodeTest {
             assertEquals(Remote.State.UNCONNECTED, remote().state());
         }
         opened().close();
+    }
+
+    @Test
+    void a_stream_to_the_next_datanode_has_the_engine_of_the_one_that_it_accompanies() throws Exception {
+        List<VbnStreams> own = client.serve(HERE, 2);
+        for (VbnStreams streams : own) {
+            DataNodes reached = client.dataNodes().by(streams.engine());
+            CoreSocketChannel stream = reached.open(data);
+            assertNotNull(stream, () -> "by TCP: " + reached.obstacle(data));
+            assertSame(streams.engine(), stream.engine());
+            stream.close();
+        }
+        assertSame(client.dataNodes(), client.dataNodes().by(engine), "an engine that nobody is served by");
+        CoreSocketChannel alone = opened();
+        assertFalse(own.stream().anyMatch(streams -> streams.engine() == alone.engine()));
+        alone.close();
     }
 
     @Test

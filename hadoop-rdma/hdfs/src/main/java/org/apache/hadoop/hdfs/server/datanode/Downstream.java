@@ -18,6 +18,7 @@ import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.BlockOpResponseP
 import org.apache.hadoop.hdfs.protocolPB.PBHelperClient;
 import org.apache.hadoop.io.IOUtils;
 import org.apache.hadoop.net.NetUtils;
+import org.verbena.hadoop.net.CompanionSocket;
 import org.verbena.hadoop.net.CoreSocketChannel;
 
 /** The connection to the next DataNode of a pipeline. */
@@ -36,15 +37,20 @@ final class Downstream implements Closeable {
     }
 
     /**
-     * Connects and sends the request on.
+     * Connects and sends the request on. If that gives a stream, it has the engine of the one by which the block comes.
      *
+     * @param from the stream by which the block comes
      * @param block the block as the request has it
      */
-    static Downstream open(DataNode dataNode, WriteRequest request, ExtendedBlock block, ExtendedBlock original)
-            throws IOException {
+    static Downstream open(DataNode dataNode, CoreSocketChannel from, WriteRequest request, ExtendedBlock block,
+            ExtendedBlock original) throws IOException {
         DNConf conf = dataNode.getDnConf();
         int count = request.targets().length;
-        Downstream next = new Downstream(request.targets()[0].getXferAddr(conf.connectToDnViaHostname), dataNode.newSocket(),
+        Socket socket = dataNode.newSocket();
+        if (socket instanceof CompanionSocket companion) {
+            companion.accompany(from);
+        }
+        Downstream next = new Downstream(request.targets()[0].getXferAddr(conf.connectToDnViaHostname), socket,
             conf.socketTimeout + HdfsConstants.READ_TIMEOUT_EXTENSION * count);
         try {
             DataNodeFaultInjector.get().failMirrorConnection();

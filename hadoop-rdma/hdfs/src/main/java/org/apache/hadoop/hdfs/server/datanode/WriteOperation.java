@@ -123,7 +123,7 @@ final class WriteOperation extends WriteOnly {
         String badLink = "";
         if (request.targets().length > 0) {
             try {
-                next = Downstream.open(dataNode, request, request.block(), original);
+                next = Downstream.open(dataNode, peer.channel(), request, request.block(), original);
                 if (request.isClient()) { // a replication gets no answer
                     BlockOpResponseProto answer = next.readReply();
                     status = answer.getStatus();
