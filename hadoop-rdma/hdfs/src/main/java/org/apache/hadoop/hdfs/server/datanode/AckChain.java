@@ -6,8 +6,6 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.ReentrantLock;
 import org.apache.hadoop.hdfs.protocol.datatransfer.PipelineAck;
 import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.Status;
 import org.apache.hadoop.util.Time;
@@ -18,7 +16,9 @@ import org.slf4j.Logger;
  * it is stored here and the DataNodes after this one have acknowledged it. Restart messages come from another thread.
  *
  * <p>A1 the order of acknowledgements is that of packets. A2 the replica's acknowledged length grows before the client hears of
- * it. A3 after {@link #broke} no packet is acknowledged: the client has learnt that the next DataNode is lost.
+ * it. A3 after {@link #broke} no packet is acknowledged: the client has learnt that the next DataNode is lost. A4 an
+ * acknowledgement waits for the next one only while packets follow each other at once; those of the last packet and of one that
+ * is synced, and all that say something else, leave at once.
  */
 final class AckChain {
     private static final Logger LOG = DataNode.LOG;
@@ -32,15 +32,13 @@ final class AckChain {
     }
 
     /** A packet that is stored here. nanos: when it came; millis: when it was sent on. */
-    private record Pending(long seqno, boolean last, long end, long nanos, long millis) { }
+    private record Pending(long seqno, boolean last, boolean urgent, long end, long nanos, long millis) { }
 
     private final StreamReceiver receiver;
     private final DataNode dataNode;
     private final Downstream next;
-    private final DataOutputStream reply;
+    private final AckOutput reply;
     private final Finish finish;
-    /** Of who writes to reply. */
-    private final ReentrantLock sending = new ReentrantLock();
     private final Deque<Pending> pending = new ArrayDeque<>();
     private long sentMillis = Time.monotonicNow();
     private boolean broken;
@@ -51,7 +49,7 @@ final class AckChain {
         this.receiver = receiver;
         this.dataNode = receiver.getDataNode();
         this.next = next;
-        this.reply = reply;
+        this.reply = new AckOutput(reply);
         this.finish = finish;
     }
 
@@ -81,7 +79,8 @@ final class AckChain {
 
     /** A packet is stored. nanos: when it came. */
     void stored(Packet packet, long nanos) throws IOException {
-        Pending one = new Pending(packet.seqno(), packet.isLast(), packet.end(), nanos, Time.monotonicNow());
+        Pending one = new Pending(packet.seqno(), packet.isLast(), packet.isLast() || packet.sync(), packet.end(), nanos,
+            Time.monotonicNow());
         if (next == null) {
             settle(one, null, 0);
         } else if (!broken) {
@@ -91,7 +90,7 @@ final class AckChain {
 
     /** A packet is not what its sender says. */
     void refuse(Packet packet) throws IOException {
-        send(new PipelineAck(packet.seqno(), new int[] {header(Status.ERROR_CHECKSUM)}, 0), 0);
+        send(new PipelineAck(packet.seqno(), new int[] {header(Status.ERROR_CHECKSUM)}, 0), 0, true);
     }
 
     /** Reads an acknowledgement of the next DataNode and sends it on. It may wait for the rest of one that has begun. */
@@ -113,7 +112,7 @@ final class AckChain {
         Pending one = pending.peek();
         if (ack.getOOBStatus() != null || ack.getSeqno() == PipelineAck.UNKOWN_SEQNO) {
             LOG.info("{} says for {}: {}", next.node(), receiver.block(), ack);
-            send(with(ack, PipelineAck.UNKOWN_SEQNO, header(Status.SUCCESS), 0), 0);
+            send(with(ack, PipelineAck.UNKOWN_SEQNO, header(Status.SUCCESS), 0), 0, true);
         } else if (one == null || one.seqno() != ack.getSeqno()) {
             broke(new IOException(next.node() + " acknowledges packet " + ack.getSeqno() + " of " + receiver.block()
                 + " instead of " + (one == null ? "none" : one.seqno())));
@@ -136,7 +135,8 @@ final class AckChain {
             DataNodeFaultInjector.get().delayAckLastPacket();
         }
         int mine = header(Status.SUCCESS);
-        send(ack == null ? new PipelineAck(one.seqno(), new int[] {mine}, 0) : with(ack, one.seqno(), mine, nanos), one.end());
+        send(ack == null ? new PipelineAck(one.seqno(), new int[] {mine}, 0) : with(ack, one.seqno(), mine, nanos), one.end(),
+            one.urgent());
     }
 
     /** An acknowledgement with this DataNode's part before those of the others. */
@@ -161,7 +161,7 @@ final class AckChain {
         }
         LOG.info("{}: {} of its pipeline is lost", receiver.block(), next.node(), cause);
         broken = true;
-        send(new PipelineAck(PipelineAck.UNKOWN_SEQNO, new int[] {header(Status.SUCCESS), header(Status.ERROR)}, 0), 0);
+        send(new PipelineAck(PipelineAck.UNKOWN_SEQNO, new int[] {header(Status.SUCCESS), header(Status.ERROR)}, 0), 0, true);
     }
 
     /** False when this DataNode, or one before it, has sent the next one nothing for so long that it may have given up. */
@@ -174,7 +174,7 @@ final class AckChain {
         return PipelineAck.combineHeader(dataNode.getECN(), status, dataNode.getSLOWByBlockPoolId(pool));
     }
 
-    private void send(PipelineAck ack, long end) throws IOException {
+    private void send(PipelineAck ack, long end, boolean atOnce) throws IOException {
         ReplicaInPipeline replica = receiver.replica();
         if (ack.isSuccess() && end > replica.getBytesAcked()) {
             replica.setBytesAcked(end);
@@ -182,23 +182,27 @@ final class AckChain {
         long begun = Time.monotonicNow();
         DataNodeFaultInjector.get().delay();
         DataNodeFaultInjector.get().delaySendingAckToUpstream(receiver.inAddr);
-        sending.lock();
-        try {
-            write(ack);
-        } finally {
-            sending.unlock();
-        }
+        reply.write(ack, atOnce);
         long took = Time.monotonicNow() - begun;
         DataNodeFaultInjector.get().logDelaySendingAckToUpstream(receiver.inAddr, took);
+        checkPace(took);
+    }
+
+    private void checkPace(long took) {
         if (took > dataNode.getDnConf().getSlowIoWarningThresholdMs()) {
             dataNode.metrics.incrSlowAckToUpstreamCount();
-            LOG.warn("Slow acknowledgement of {} to {} took {}ms: {}", receiver.block(), receiver.inAddr, took, ack);
+            LOG.warn("Slow acknowledgement of {} to {} took {}ms (threshold={}ms)", receiver.block(), receiver.inAddr, took,
+                dataNode.getDnConf().getSlowIoWarningThresholdMs());
         }
     }
 
-    private void write(PipelineAck ack) throws IOException {
-        ack.write(reply);
-        reply.flush();
+    /** What was acknowledged leaves now. */
+    void flush() throws IOException {
+        if (!reply.isEmpty()) {
+            long begun = Time.monotonicNow();
+            reply.flush();
+            checkPace(Time.monotonicNow() - begun);
+        }
     }
 
     /** Sends a message about this DataNode. Any thread. */
@@ -207,14 +211,10 @@ final class AckChain {
             LOG.info("Cannot send OOB response {}: {} has ended", status, receiver.block());
             return;
         }
-        if (!sending.tryLock(dataNode.getOOBTimeout(status), TimeUnit.MILLISECONDS)) {
+        LOG.info("Sending an out of band ack of type {}", status);
+        PipelineAck message = new PipelineAck(PipelineAck.UNKOWN_SEQNO, new int[] {header(status)}, 0);
+        if (!reply.tell(message, dataNode.getOOBTimeout(status))) {
             throw new IOException("Could not send OOB response in time: " + status + " of " + receiver.block());
-        }
-        try {
-            LOG.info("Sending an out of band ack of type {}", status);
-            write(new PipelineAck(PipelineAck.UNKOWN_SEQNO, new int[] {header(status)}, 0));
-        } finally {
-            sending.unlock();
         }
     }
 

@@ -61,6 +61,7 @@ final class PipelineWait implements Closeable {
             if (inputAcks != null && acks.isBroken() && inputAcks.isValid()) {
                 inputAcks.cancel();
             }
+            flushAcks();
             select(input, Math.min(end, owed()));
             relayIf(inputAcks);
             if (isReady(packets)) {
@@ -105,6 +106,7 @@ final class PipelineWait implements Closeable {
     private void awaitSpace(long since) throws IOException {
         out.interestOps(SelectionKey.OP_READ | SelectionKey.OP_WRITE);
         long owed = acks.isEmpty() ? since + next.readTimeout() : owed();
+        flushAcks();
         select(output, owed);
         if (isReady(out, SelectionKey.OP_READ)) {
             acks.relay();
@@ -118,13 +120,9 @@ final class PipelineWait implements Closeable {
             + " ms");
     }
 
-    /** Sends on what acknowledgements there are, without waiting. */
+    /** Sends on what acknowledgements have come: sending a packet on and reading the next one have brought them. */
     void pollAcks() throws IOException {
-        for (int i = 0; i < AT_ONCE && hasAcks(); i++) {
-            out.interestOps(SelectionKey.OP_READ);
-            if (output.selectNow() == 0 || !isReady(out)) {
-                return;
-            }
+        for (int i = 0; i < AT_ONCE && hasAcks() && next.channel().hasInput(); i++) {
             acks.relay();
         }
     }
@@ -132,8 +130,16 @@ final class PipelineWait implements Closeable {
     /** Waits for an acknowledgement, and sends it on. */
     void awaitAck() throws IOException {
         out.interestOps(SelectionKey.OP_READ);
+        flushAcks();
         select(output, owed());
         relayIf(out);
+    }
+
+    /** Nothing that is said already waits while this thread does. */
+    private void flushAcks() throws IOException {
+        if (acks != null) {
+            acks.flush();
+        }
     }
 
     /** When the next DataNode is late. */

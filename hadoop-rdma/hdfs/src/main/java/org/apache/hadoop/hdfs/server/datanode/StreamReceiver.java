@@ -110,8 +110,15 @@ final class StreamReceiver extends BlockReceiver {
         try (PipelineWait waiting = new PipelineWait(from, dataNode.getDnConf().socketTimeout, next, acks);
                 PacketInput input = new PacketInput(peer, from, waiting::awaitInput)) {
             waits = waiting;
-            while (!receivePacket(input.next())) {
-                waitForAcks();
+            boolean last = false;
+            while (!last) {
+                Packet packet = input.next();
+                last = packet.isLast();
+                receivePacket(packet);
+                waitForAcks(from.hasInput());
+                if (throttler != null) {
+                    throttler.throttle(packet.length());
+                }
             }
             finish();
             complete = true;
@@ -133,19 +140,27 @@ final class StreamReceiver extends BlockReceiver {
         }
     }
 
-    /** Sends on what has come; a client that never waits for acknowledgements is made to. */
-    private void waitForAcks() throws IOException {
-        if (acks == null || next == null) {
+    /**
+     * Sends on what has come; a client that never waits for acknowledgements is made to.
+     *
+     * @param more another packet has come, at least in part
+     */
+    private void waitForAcks(boolean more) throws IOException {
+        if (acks == null) {
             return;
         }
-        waits.pollAcks();
-        while (acks.isFull() && !acks.isBroken()) {
-            waits.awaitAck();
+        if (next != null) {
+            waits.pollAcks();
+            while (acks.isFull() && !acks.isBroken()) {
+                waits.awaitAck();
+            }
+        }
+        if (!more || throttler != null) { // a throttler sleeps
+            acks.flush();
         }
     }
 
-    /** True for the last one. */
-    private boolean receivePacket(Packet packet) throws IOException {
+    private void receivePacket(Packet packet) throws IOException {
         long nanos = System.nanoTime();
         if (packet.offset() > replica().getNumBytes()) {
             throw new IOException("Received an out-of-sequence packet for " + block() + "from " + inAddr + " at offset "
@@ -159,7 +174,7 @@ final class StreamReceiver extends BlockReceiver {
             replica().setNumBytes(packet.end());
         }
         if (packet.seqno() < 0 && packet.length() == 0 && DataNodeFaultInjector.get().dropHeartbeatPacket()) {
-            return false;
+            return;
         }
         if (packet.seqno() != DFSPacket.HEART_BEAT_SEQNO) {
             dataNode.metrics.incrPacketsReceived();
@@ -169,10 +184,6 @@ final class StreamReceiver extends BlockReceiver {
         if (acks != null) {
             acks.stored(packet, nanos);
         }
-        if (throttler != null) {
-            throttler.throttle(packet.length());
-        }
-        return packet.isLast();
     }
 
     private void store(Packet packet) throws IOException {
