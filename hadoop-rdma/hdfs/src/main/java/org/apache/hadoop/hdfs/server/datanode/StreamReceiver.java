@@ -317,11 +317,24 @@ final class StreamReceiver extends BlockReceiver {
     }
 
     private void giveUp() throws IOException {
-        if (dataNode.isRestarting() && isAcknowledged()) {
+        boolean restarts = dataNode.isRestarting() && isAcknowledged();
+        if (restarts) {
             markForRestart();
         }
         IOUtils.closeStream(this);
         ReceiverInternals.cleanupBlock(this);
+        if (restarts) {
+            pause(RESTART_PAUSE_MILLIS); // a client that sees the stream end before the message would take it for a failure
+        }
+    }
+
+    /** An interrupt ends it, and is left for the thread's next wait. */
+    static void pause(long millis) {
+        try {
+            Thread.sleep(millis);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     /** The DataNode finds the replica as it was, if it is back in time. */
@@ -332,11 +345,6 @@ final class StreamReceiver extends BlockReceiver {
             LOG.debug("{}: the client recovers it in the common way", block(), e);
         } finally {
             IOUtils.closeStream(ReceiverInternals.streams(this).getDataOut());
-        }
-        try {
-            Thread.sleep(RESTART_PAUSE_MILLIS); // a client that sees the stream end before the message would take it for a failure
-        } catch (InterruptedException e) {
-            LOG.debug("{}: the DataNode ends", block());
         }
     }
 
