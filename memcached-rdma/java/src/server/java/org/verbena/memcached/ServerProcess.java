@@ -68,14 +68,20 @@ public final class ServerProcess implements AutoCloseable {
     }
 
     /** Verbena's; options as on its command line. Its key is in {@link #keyFile}. */
-    public static ServerProcess verbena(Path folder, String... options) throws IOException {
+    static ServerProcess verbena(Path folder, String... options) throws IOException {
         Path key = folder.resolve("memcached.key");
         if (!Files.exists(key)) {
             Files.createFile(key, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
             Files.writeString(key, "0123456789abcdef".repeat(4) + "\n");
         }
+        List<String> all = new ArrayList<>(List.of("-o", "verbena_key=" + key));
+        all.addAll(List.of(options));
+        return plain(folder, all.toArray(String[]::new));
+    }
+
+    /** Verbena's, with its key where that is without an option. */
+    public static ServerProcess plain(Path folder, String... options) throws IOException {
         List<String> command = command(program("VERBENA_MEMCACHED", BUILT, "run ./verbena build memcached"));
-        command.addAll(List.of("-o", "verbena_key=" + key));
         command.addAll(List.of(options));
         return new ServerProcess(folder, command);
     }
@@ -172,7 +178,7 @@ public final class ServerProcess implements AutoCloseable {
     }
 
     /** Waits for a condition. */
-    static void until(String what, BooleanSupplier condition) {
+    public static void until(String what, BooleanSupplier condition) {
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
         while (!condition.getAsBoolean()) {
             assertTrue(System.nanoTime() - end < 0, "not within " + LIMIT_SECONDS + " s: " + what);
