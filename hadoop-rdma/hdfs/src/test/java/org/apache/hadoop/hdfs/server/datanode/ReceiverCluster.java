@@ -3,16 +3,19 @@
 package org.apache.hadoop.hdfs.server.datanode;
 
 import java.io.IOException;
+import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.function.BooleanSupplier;
-import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
 import org.apache.hadoop.hdfs.HdfsConfiguration;
@@ -28,6 +31,9 @@ final class ReceiverCluster implements AutoCloseable {
     static final int BLOCK = 1 << 20;
     static final int NODES = 3;
     private static final int OFFSET = 2347;
+    private static final int PORTS = 10_000;
+    private static final int PORTS_END = 17_000;
+    private static final int TRIES = 1000;
     private static final long LIMIT_MS = 120_000;
     private static final long PAUSE_MS = 20;
 
@@ -79,8 +85,23 @@ final class ReceiverCluster implements AutoCloseable {
         }
     }
 
+    /** A port that is free and whose greeting's is free, too: outside of what outgoing connections and other tests take. */
+    private static int drawPort() {
+        return new Random().ints(TRIES, PORTS, PORTS_END).filter(port -> isFree(port) && isFree(port + OFFSET)).findFirst()
+            .orElseThrow();
+    }
+
+    private static boolean isFree(int port) {
+        try (ServerSocket probe = new ServerSocket(port)) {
+            return probe.isBound();
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
     private void start(int number) throws IOException, InterruptedException {
         Configuration own = new Configuration(conf);
+        own.set("dfs.datanode.address", "127.0.0.1:" + drawPort());
         own.set("dfs.datanode.data.dir", work.resolve("data" + number).toUri().toString());
         DataNode dataNode = DataNode.createDataNode(new String[0], own);
         dataNodes.add(dataNode);
@@ -135,9 +156,22 @@ final class ReceiverCluster implements AutoCloseable {
 
     /** The data files of a block, one for each replica. */
     List<Path> replicas(ExtendedBlock block) throws IOException {
-        try (Stream<Path> all = Files.walk(work)) {
-            return all.filter(file -> file.getFileName().toString().equals(block.getBlockName())).toList();
-        }
+        List<Path> found = new ArrayList<>();
+        Files.walkFileTree(work, new SimpleFileVisitor<>() {
+            @Override
+            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
+                if (file.getFileName().toString().equals(block.getBlockName())) {
+                    found.add(file);
+                }
+                return FileVisitResult.CONTINUE;
+            }
+
+            @Override
+            public FileVisitResult visitFileFailed(Path file, IOException cause) {
+                return FileVisitResult.CONTINUE; // a daemon has moved or deleted it meanwhile
+            }
+        });
+        return found;
     }
 
     static void until(String what, BooleanSupplier condition) throws InterruptedException {

@@ -19,6 +19,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.fs.StorageType;
@@ -34,6 +35,7 @@ class TierStressTest {
     private static final int ROUNDS = System.getenv("VERBENA_TEST_FULL") == null ? 12 : 400;
     private static final int LIFE = 6; // appends until a file is deleted
     private static final int MOST = 20_000; // bytes of an append
+    private static final int SECONDS = 120;
 
     @TempDir
     Path work;
@@ -76,6 +78,7 @@ class TierStressTest {
             over.set(true);
             threads.shutdown();
         }
+        assertTrue(threads.awaitTermination(SECONDS, TimeUnit.SECONDS), "a move does not end");
         assertTrue(moves.get() > 0, "nothing has moved");
     }
 
