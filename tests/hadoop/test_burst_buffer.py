@@ -45,7 +45,7 @@ class BurstBufferTest(unittest.TestCase):
     def configure(self, **more):
         servers = ",".join(f"127.0.0.1:{server.port}" for server in self.servers)
         properties = {**conf.lustre(self.root)["core-site"], "fs.defaultFS": "lustre:///", "hadoop.tmp.dir": self.folder / "tmp",
-                      "verbena.lustre.buffer.servers": f"{servers};carrier=sockets;timeout=60000",
+                      "verbena.lustre.buffer.servers": f"{servers};carrier=sockets;connect=60000;timeout=60000",
                       "verbena.lustre.buffer.local": self.folder / "local",
                       **{f"verbena.lustre.buffer.{key}": value for key, value in more.items()}}
         conf.write(self.folder, {"core-site": properties})

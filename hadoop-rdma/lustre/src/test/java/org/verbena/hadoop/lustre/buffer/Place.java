@@ -15,12 +15,14 @@ import java.nio.file.StandardOpenOption;
 import java.util.Random;
 import java.util.function.IntConsumer;
 import java.util.stream.Stream;
+import org.verbena.memcached.ServerProcess;
 
 /** Chunks have 4 KiB. A buffer of it stands for a process. */
 final class Place {
     static final int CHUNK = 4096;
     static final long LEASE_MS = 600_000;
     private static final int PIECE = 9000;
+    private static final String TIMES = ";carrier=sockets" + ServerProcess.PATIENT;
 
     final Path root;
     final Path local;
@@ -59,7 +61,7 @@ final class Place {
     }
 
     private BufferConf conf(String servers, Fault fault, long leaseMs) {
-        return new BufferConf(servers + ";carrier=sockets;timeout=60000", fault, local, CHUNK, leaseMs);
+        return new BufferConf(servers + TIMES, fault, local, CHUNK, leaseMs);
     }
 
     Buffer process(String servers, Fault fault, Steps steps) {
