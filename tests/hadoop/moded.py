@@ -5,11 +5,13 @@ import contextlib
 import filecmp
 import os
 import pathlib
+import random
 import re
 import tempfile
 import time
 import unittest
 
+from acknowledged import WRITER, Writers
 from cluster import conf, ready
 from cluster.cluster import Cluster
 from daemons import processes
@@ -18,6 +20,7 @@ from resident import Resident
 
 LIMIT = 300  # seconds for whatever is waited for, also on a loaded machine
 MIB = 1 << 20
+SMALL_FILES = 20  # before and after a fault
 LEASE = 5000  # ms; a DataNode's heartbeats are watched for four of their intervals at least
 SHM = pathlib.Path("/dev/shm")
 BEAN = "Hadoop:service=DataNode,name=Verbena"
@@ -164,6 +167,20 @@ class ModeCase(unittest.TestCase):
         for name in names:
             self.cluster.launch(name)
         until(self.cluster.check_alive, lambda: ready.hdfs(self.cluster.ports, self.datanodes), "HDFS", self.cluster.work)
+
+    # -------------------------------------------------------------------------------------- small files
+
+    @contextlib.contextmanager
+    def small_files(self, folder, settings=None):
+        """A program that writes small files to all replicas at once; in the end all that it has closed are there and right."""
+        seed = random.SystemRandom().randrange(1 << 31)
+        with contextlib.closing(Writers(self.cluster, folder, seed, "small", {**conf.PARALLEL, **(settings or {})})) as writers:
+            writers.restart()
+            self.wait_for("the first small files", writers.more_closed(SMALL_FILES))
+            yield writers
+            self.wait_for("small files after the fault", writers.more_closed(SMALL_FILES))
+        self.assertEqual(writers.faults(), [], f"seed {seed}")
+        self.assertTrue(writers.has_loaded(WRITER))
 
     # ---------------------------------------------------------------------------------- the shared path
 

@@ -8,7 +8,7 @@ import launcher
 from case import LONG, new_key
 from cluster import conf, java
 
-WRITER, RECEIVER = "org.apache.hadoop.hdfs.ParallelOutputStream", "org.apache.hadoop.hdfs.server.datanode.StreamReceiver"
+RECEIVER = "org.apache.hadoop.hdfs.server.datanode.StreamReceiver"
 OFFSET = 2345  # from a DataNode's port to its greeting's
 
 

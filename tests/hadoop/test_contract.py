@@ -12,8 +12,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import launcher  # noqa: E402  (needs the path above)
+from acknowledged import WRITER  # noqa: E402
 from cluster import conf, java  # noqa: E402
-from suites import OFFSET, RECEIVER, WRITER, SuitesCase  # noqa: E402
+from suites import OFFSET, RECEIVER, SuitesCase  # noqa: E402
 
 MEMORY = 160 << 20  # of a DataNode: one block and more
 PACKAGE = "org.apache.hadoop.fs.contract.hdfs."

@@ -8,8 +8,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import launcher  # noqa: E402  (needs the path above)
+from acknowledged import WRITER  # noqa: E402
 from cluster import conf, java  # noqa: E402
-from suites import WRITER, SuitesCase  # noqa: E402
+from suites import SuitesCase  # noqa: E402
 
 PACKAGE = "org.apache.hadoop.hdfs."
 # These fail with Hadoop's own file system, too, the last two by lot.

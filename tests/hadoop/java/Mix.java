@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writers and readers beneath faults: java Mix.java write FOLDER SEED, java Mix.java verify
+// Writers and readers beneath faults: java Mix.java write|small FOLDER SEED, java Mix.java verify; then PROPERTY=VALUE ...
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -17,6 +17,7 @@ import org.apache.hadoop.hdfs.DistributedFileSystem;
 /**
  * Byte i of the file PATH is (i + the hash of PATH) % 251. "write" says what HDFS has acknowledged, one line each:
  * "flushed PATH LENGTH", "closed PATH LENGTH", "deleting PATH", "failed PATH CAUSE", "wrong PATH CAUSE". It ends when it is killed.
+ * "small" is the same with files of at most 1 MiB that are neither flushed nor appended to.
  * "verify" reads lines "flushed PATH LENGTH" and "closed PATH LENGTH", and answers each by "right PATH" or "wrong PATH CAUSE".
  */
 public final class Mix {
@@ -24,13 +25,21 @@ public final class Mix {
     private static final int WRITERS = 4;
     private static final int KEPT = 6; // files of each writer; older ones are deleted
     private static final int MOST = 1_500_000;
+    private static final int MOST_SMALL = 1 << 20;
     private static final int STEP = 200_000;
 
     private final DistributedFileSystem files;
+    private final boolean small;
 
-    private Mix() throws IOException {
+    private Mix(String[] arguments) throws IOException {
+        small = arguments[0].equals("small");
         Configuration conf = new Configuration();
         conf.setBoolean("dfs.client.block.write.replace-datanode-on-failure.best-effort", true);
+        for (String argument : arguments) {
+            if (argument.contains("=")) {
+                conf.set(argument.split("=")[0], argument.split("=")[1]);
+            }
+        }
         files = (DistributedFileSystem) FileSystem.get(conf);
     }
 
@@ -58,7 +67,7 @@ public final class Mix {
             Path path = new Path(folder, writer + "-" + number);
             try {
                 long length = one(path, random, files.create(path, (short) (2 + random.nextInt(2))), 0);
-                if (random.nextInt(3) == 0) {
+                if (!small && random.nextInt(3) == 0) {
                     say("flushed", path, length); // it may grow from now on
                     length = one(path, random, files.append(path), length);
                 }
@@ -78,11 +87,11 @@ public final class Mix {
     private long one(Path path, Random random, FSDataOutputStream out, long from) throws IOException {
         long at = from;
         try (out) {
-            for (long end = from + random.nextInt(MOST); at < end;) {
-                int step = 1 + random.nextInt(STEP);
+            for (long end = from + random.nextInt(small ? MOST_SMALL : MOST); at < end;) {
+                int step = (int) Math.min(1 + random.nextInt(STEP), small ? end - at : STEP);
                 out.write(bytes(path, at, step));
                 at += step;
-                switch (random.nextInt(4)) {
+                switch (small ? 2 : random.nextInt(4)) {
                     case 0 -> out.hflush();
                     case 1 -> out.hsync();
                     default -> {
@@ -135,8 +144,8 @@ public final class Mix {
     }
 
     public static void main(String[] arguments) throws Exception {
-        Mix mix = new Mix();
-        if (arguments[0].equals("write")) {
+        Mix mix = new Mix(arguments);
+        if (!arguments[0].equals("verify")) {
             for (int writer = 0; writer < WRITERS; writer++) {
                 int mine = writer;
                 new Thread(() -> mix.write(arguments[1], mine, Long.parseLong(arguments[2]))).start();

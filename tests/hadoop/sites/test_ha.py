@@ -15,7 +15,7 @@ from case import new_key  # noqa: E402  (needs the path above)
 from cluster import conf, java, ready  # noqa: E402
 from cluster.ha import OBSERVED, PROXY, SITE, HighlyAvailable  # noqa: E402
 from daemons import processes  # noqa: E402
-from moded import LIMIT, MIB, Moded, ModeCase  # noqa: E402
+from moded import SMALL_FILES, Moded, ModeCase  # noqa: E402
 from test_rpc import by_core  # noqa: E402
 
 TIERS = {"hhh": ["DISK", "NVDIMM", "SSD"], "hhh-m": ["NVDIMM"] * 3, "hhh-l": ["ARCHIVE", "NVDIMM", "SSD"]}
@@ -141,6 +141,16 @@ class FailoverCases:
 
 class HhhTest(FailoverCases, HaCase):
     mode, kind = "hhh", Journaled
+
+    def test_small_files_are_written_to_all_replicas_while_the_active_namenode_changes_and_is_killed(self):
+        with self.small_files("/small") as writers:
+            self.fail_over(self.cluster.active(), self.other())
+            self.wait_for("small files after a failover", writers.more_closed(SMALL_FILES))
+            before, after = self.cluster.active(), self.other()
+            self.kill(before)
+            self.fail_over(before, after)
+        self.assertEqual(self.cluster.active(), after)
+        self.dfs("-rm", "-r", "-skipTrash", "/small")
 
     def test_the_doctor_looks_at_the_active_namenode(self):
         done = self.cluster.run("org.verbena.hadoop.Doctor")

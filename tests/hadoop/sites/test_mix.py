@@ -7,81 +7,30 @@ import pathlib
 import random
 import resource
 import signal
-import subprocess
 import sys
-import threading
 import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-from cluster import java  # noqa: E402  (needs the path above)
+from acknowledged import WRITER, Writers  # noqa: E402  (needs the path above)
+from cluster import conf  # noqa: E402
 from daemons import processes  # noqa: E402
 from daemons.ports import HOST  # noqa: E402
-from moded import LIMIT, ModeCase  # noqa: E402
+from moded import Moded, ModeCase  # noqa: E402
 
 SECONDS = int(os.environ.get("VERBENA_TEST_MIX_SECONDS") or 600)
 SEED = int(os.environ.get("VERBENA_TEST_SEED") or random.SystemRandom().randrange(1 << 31))
-PROGRAM = HERE.parent / "java" / "Mix.java"
 SMALL = 400_000  # bytes of a file that a DataNode may write on a full disk
 
 
-class Acknowledged:
-    """What HDFS has acknowledged, as the writers' programs say it."""
-
-    def __init__(self):
-        self.files, self.wrong, self.failed = {}, [], []
-        self._lock = threading.Lock()
-
-    def read(self, stream):
-        for line in stream:
-            kind, path, what = line.rstrip("\n").split(" ", 2)
-            with self._lock:
-                if kind in ("flushed", "closed"):
-                    self.files[path] = kind, int(what)
-                elif kind == "deleting":
-                    self.files.pop(path, None)
-                else:
-                    (self.wrong if kind == "wrong" else self.failed).append(line)
-
-    def lines(self):
-        return [f"{kind} {path} {length}" for path, (kind, length) in sorted(self.files.items())]
-
-
 class MixCase(ModeCase):
-    def argv(self, *words):
-        return java.argv(str(PROGRAM), list(words), self.cluster.client_conf(), self.cluster.plugin, options=java.QUICK)
+    core = {}  # more settings of core-site
 
-    @contextlib.contextmanager
-    def writers(self, acknowledged):
-        """A function that kills the writers and starts others."""
-        running, readers = [], []
-
-        def end():
-            for program in running:
-                program.kill()
-                program.wait()
-            for reader in readers:
-                reader.join()  # a dead program's last lines count
-            for program in running:
-                program.stdout.close()
-            del running[:], readers[:]
-
-        def start():
-            end()
-            start.count += 1
-            with open(self.cluster.log("mix"), "ab") as log:
-                running.append(subprocess.Popen(
-                    self.argv("write", f"/mix/{start.count}", str(SEED + start.count)), env=self.cluster.environment(),
-                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True))
-            readers.append(threading.Thread(target=acknowledged.read, args=(running[-1].stdout,), daemon=True))
-            readers[-1].start()
-        start.count = 0
-        try:
-            yield start
-        finally:
-            end()
+    @classmethod
+    def make(cls, shm):
+        return Moded(cls.folder / "hadoop", shm, cls.shared, cls.mode, cls.more, {"core-site": cls.core}, datanodes=cls.datanodes)
 
     # ------------------------------------------------------------------------------------------------- faults
 
@@ -127,58 +76,68 @@ class MixCase(ModeCase):
             bad = [line for line in said.splitlines() if "MISSING" in line or "CORRUPT" in line or "orrupt" in line]
             raise AssertionError("\n".join([f"seed {SEED}", *bad[:20]])) from error
 
-    def mixed(self):
+    def mixed(self, writers):
         print(f"seed {SEED} (VERBENA_TEST_SEED)", flush=True)
-        chance, acknowledged = random.Random(SEED), Acknowledged()
+        chance = random.Random(SEED)
         faults = [self.killed, self.stopped, self.upgraded, self.full] + ([self.away] if self.mode == "hhh-l" else [])
         counts = dict.fromkeys([fault.__name__ for fault in faults] + ["writers"], 0)
-        with self.writers(acknowledged) as restart:
-            restart()
-            self.wait_for("the first file", lambda: acknowledged.files)
-            end = time.monotonic() + SECONDS
-            while time.monotonic() < end:
-                fault = chance.choice([*faults, None])
-                counts[fault.__name__ if fault else "writers"] += 1
-                if fault:
-                    fault(chance.choice(self.names()), chance)
-                else:
-                    restart()
-                self.settled()
-                time.sleep(chance.uniform(0, 3))
-        print(f"{self.mode}: {counts}; {len(acknowledged.files)} files, {len(acknowledged.failed)} writes failed", flush=True)
-        return acknowledged
+        writers.restart()
+        self.wait_for("the first file", lambda: writers.files)
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            fault = chance.choice([*faults, None])
+            counts[fault.__name__ if fault else "writers"] += 1
+            if fault:
+                fault(chance.choice(self.names()), chance)
+            else:
+                writers.restart()
+            self.settled()
+            time.sleep(chance.uniform(0, 3))
+        print(f"{self.mode}: {counts}; {len(writers.files)} files, {len(writers.failed)} writes failed", flush=True)
 
-    def assert_all_there(self, acknowledged):
-        lines = acknowledged.lines()
-        done = subprocess.run(self.argv("verify"), env=self.cluster.environment(), input="\n".join(lines) + "\n", text=True,
-                              capture_output=True, timeout=4 * LIMIT, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr[-3000:])
-        answers = done.stdout.splitlines()
-        self.assertEqual([line for line in answers if not line.startswith("right ")], [], f"seed {SEED}")
-        self.assertEqual(len(answers), len(lines))
-        self.assertEqual(acknowledged.wrong, [])
+    def assert_nothing_is_lost(self):
+        with contextlib.closing(Writers(self.cluster, "/mix", SEED)) as writers:
+            self.mixed(writers)
+        self.assertEqual(writers.faults(), [], f"seed {SEED}")
         self.wait_for("no block is missing", self.is_healthy)
+        return writers
 
 
 class HhhTest(MixCase):
     mode = "hhh"
 
     def test_nothing_that_was_acknowledged_is_lost(self):
-        self.assert_all_there(self.mixed())
+        self.assert_nothing_is_lost()
+
+
+class OursTest(MixCase):
+    """With our writer and receiver."""
+
+    mode, core = "hhh", {**conf.PARALLEL, **conf.OWN_RECEIVER}
+
+    def test_nothing_that_was_acknowledged_is_lost(self):
+        self.assertTrue(self.assert_nothing_is_lost().has_loaded(WRITER))
+        source = self.file("source", 1)
+
+        def received():
+            self.put(source, "/last", 3)
+            self.dfs("-rm", "-skipTrash", "/last")
+            return any(self.number(name, "receiver.blocks") for name in self.names())
+        self.wait_for("our receiver takes blocks of DataNodes that have just restarted", received)
 
 
 class MemoryTest(MixCase):
     mode = "hhh-m"
 
     def test_nothing_that_was_acknowledged_is_lost(self):
-        self.assert_all_there(self.mixed())
+        self.assert_nothing_is_lost()
 
 
 class SharedPathTest(MixCase):
     mode = "hhh-l"
 
     def test_nothing_that_was_acknowledged_is_lost(self):
-        self.assert_all_there(self.mixed())
+        self.assert_nothing_is_lost()
 
 
 if __name__ == "__main__":
