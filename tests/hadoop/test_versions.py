@@ -9,8 +9,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 TRANSPORT = ["test_cluster.HdfsTest.test_a_command_of_another_process_finds_it_and_copies_a_file_in_and_out",
              "test_cluster.HdfsTest.test_the_end_of_a_daemon_is_seen_and_a_new_one_registers"]
-RECEIVER = [f"test_receiver_modes.{mode}Test.test_blocks_lie_in_their_tiers_are_appended_to_and_outlive_a_data_node_of_their_pipeline"
-            for mode in ("MemoryFirst", "MemoryAlone", "SharedPath")]
+RECEIVER = ["test_receiver_modes"]
 
 
 @unittest.skipUnless(os.environ.get("VERBENA_TEST_FULL"), "with --full")
