@@ -120,5 +120,6 @@ def nodemanager(number, ports, local):
     return {"yarn-site": {"yarn.nodemanager.address": f"{HOST}:{ports[f'nodemanager{number}']}",
                           "yarn.nodemanager.localizer.address": f"{HOST}:{ports[f'nodemanager{number}-localizer']}",
                           "yarn.nodemanager.webapp.address": f"{HOST}:{ports[f'nodemanager{number}-http']}",
+                          "yarn.resourcemanager.connect.max-wait.ms": 600_000,  # they start together, on a loaded machine, too
                           "yarn.nodemanager.local-dirs": os.path.join(local, f"nodemanager{number}"),
                           "yarn.nodemanager.log-dirs": os.path.join(local, f"logs{number}")}}
