@@ -136,9 +136,9 @@ def fortran(family, build):
     return [line for status, out, err in results for line in expect(status == 0, status, out, err)]
 
 
-def mpich_suite(family, build):
-    """MPICH's tests of Fortran, compiled with the family's mpif.h."""
-    return suite.run_suite(build, "f77", True, lambda words: fortran_command(family, *words))
+def mpich_suite(family, build, language):
+    """MPICH's tests of Fortran, compiled with the mpif.h or the modules of the family."""
+    return suite.run_suite(build, language, True, lambda words: fortran_command(family, *words))
 
 
 TOOL = ROOT / "mpi/tests/tool"
@@ -229,6 +229,28 @@ def fortran_rpath(family, build):
                       alone, status, out, err, said.stdout)
 
 
+LOADS = """#include <dlfcn.h>
+int main(int argc, char **argv) {
+    void *module = dlopen(argv[argc - 1], RTLD_NOW);
+    return module == 0 ? 1 : ((int (*)(void))dlsym(module, "start"))();
+}"""
+
+
+def module_rpath(family, build):
+    """A module whose DT_RPATH names a library of its own, as those of conda do, gets ours where LD_PRELOAD names it."""
+    with tempfile.TemporaryDirectory() as folder:
+        library, module, program = (pathlib.Path(folder) / name for name in (family.library, "module.so", "program"))
+        compile_text("int MPI_Init(void *count, void *words){return 7;}", "-shared", "-fPIC", f"-Wl,-soname,{family.library}", "-o",
+                     library)
+        compile_text("int MPI_Init(void *, void *); int start(void) { return MPI_Init(0, 0); }", "-shared", "-fPIC", library,
+                     f"-Wl,--disable-new-dtags,-rpath,{folder}", "-o", module)
+        compile_text(LOADS, "-ldl", "-o", program)
+        own, _, _ = launch(build, "-n", 1, program, module)
+        ours = build / "lib" / family.name / family.library
+        status, out, err = launch(build, "-n", 1, "-env", "LD_PRELOAD", ours, program, module)
+        return expect(own == 7 and status != 7 and "MPI_Finalize" in err, own, status, out, err)
+
+
 # Instructions that a library may add to a call of cost.c: of Open MPI, of MPICH. They may fall, not rise.
 COSTS = {"rank": (20, 60), "size": (20, 60), "probe": (60, 105), "message of three calls": (165, 390),
          "waitall of 64": (3700, 5200)}
@@ -278,10 +300,11 @@ def cases(family):
     yield Case(f"{family.name} names for C++", lambda build: cxx_names(family, build))
     yield Case(f"{family.name} fortran names", lambda build: fortran_names(family, build))
     yield Case(f"{family.name} fortran", lambda build: fortran(family, build))
-    if family.name == "mpich":
-        yield Case(f"{family.name} suite f77", lambda build: mpich_suite(family, build), long=True)
+    for language in ("f77", "f90") if family.name == "mpich" else ():
+        yield Case(f"{family.name} suite {language}", lambda build, language=language: mpich_suite(family, build, language),
+                   long=True)
     yield Case(f"{family.name} costs", lambda build: costs_more(family, build), long=True)
-    for test in (tool, doctor, starts_as_doctor_says, fortran_rpath):
+    for test in (tool, doctor, starts_as_doctor_says, fortran_rpath, module_rpath):
         yield Case(f"{family.name} {test.__name__}", lambda build, test=test: test(family, build))
     yield Case(f"{family.name} scalapack", lambda build: scalapack.test(family.name, build), long=True)
     yield from programs(family)

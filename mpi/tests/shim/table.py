@@ -6,11 +6,13 @@ usage: table.py BUILD [--rounds N] [NAME ...]   BUILD: the build folder of mpi/.
 
 Each round (5, if not told) runs a program once on each library, one right after the other, in turns first. A ratio is the median of
 those of the rounds; the least and the largest one follow in brackets. It depends on what else the host does: run it alone.
-VERBENA_PACKAGES and VERBENA_PROGRAMS name the packages' folders (./verbena make mpi-packages and mpi-programs).
+The packages come from ./verbena make mpi-packages and mpi-programs.
 """
 import argparse
+import os
 import pathlib
 import statistics
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -43,12 +45,23 @@ def row(package, build, count):
     return f"| {package.name} | {FAMILIES[package.family]}, {package.ranks} | {package.what}: {result} | {ratios} |", problems
 
 
+def fetch():
+    """Their folders, for packages.py."""
+    for product in ("mpi-packages", "mpi-programs"):
+        said = subprocess.run([ROOT / "verbena", "make", product], stdout=subprocess.PIPE, text=True, check=False).stdout
+        for line in said.splitlines():
+            name, _, value = line.removeprefix("export ").partition("=")
+            if line.startswith("export "):
+                os.environ[name] = value
+
+
 def main():
     options = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("   ")[0])
     options.add_argument("build", type=pathlib.Path)
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("names", nargs="*")
     words, wrong = options.parse_intermixed_args(), []
+    fetch()
     print("| program | family, ranks | compared | time | processor time |\n|---|---|---|---|---|")
     for package in packages.PACKAGES:
         if words.names and not any(name in package.name for name in words.names):
