@@ -29,7 +29,7 @@ class PlanTest(Case):
         words = ["run", "--hadoop", self.release("hadoop", "hadoop-common-3.jar"), "--yarn", "--memcached", "64",
                  "--hbase", self.release("hbase", "lib/hbase-server-2.jar"), "--spark", self.release("spark", "bin/spark-class"),
                  "--jar", jar, "--hbase-jar", jar, "--spark-jar", jar, "--memcached-program", jar, "--local", str(self.local),
-                 "--work", str(self.work), "--time-limit", "900", *more, "--", "true"]
+                 "--work", str(self.work), "--time-limit", "900", "--hosts", "localhost", *more, "--", "true"]
         return cli.parser().parse_args(words)
 
     def places(self, mode):

@@ -87,27 +87,29 @@ class SharedPoolsTest {
         cluster.dataNode().refreshNamenodes(conf);
     }
 
-    /** Writes a file that belongs on the shared path, as soon as the NameNode knows that there is one. */
+    /**
+     * Writes a file until it lies on the shared path: the NameNode hears of the volume at some time, and a DataNode that has not
+     * looked at the path for a lease puts its replicas elsewhere.
+     */
     private ExtendedBlock write(DistributedFileSystem files, String name) throws Exception {
         files.mkdirs(COLD);
         files.setStoragePolicy(COLD, "COLD");
-        TierCluster.until(name + " can be written", () -> {
-            try (OutputStream out = files.create(new org.apache.hadoop.fs.Path(COLD, name))) {
-                out.write(TierCluster.content(name, BYTES));
-                return true;
+        TierCluster.until(name + " is on the shared path", () -> {
+            try {
+                create(files, name);
+                StorageType[] types = located(files, name).getStorageTypes();
+                return types.length == 1 && types[0] == StorageType.ARCHIVE;
             } catch (IOException e) {
                 return false;
             }
         });
-        TierCluster.until(name + " is on the shared path", () -> {
-            try {
-                StorageType[] types = located(files, name).getStorageTypes();
-                return types.length == 1 && types[0] == StorageType.ARCHIVE;
-            } catch (IOException e) {
-                throw new AssertionError(e);
-            }
-        });
         return located(files, name).getBlock();
+    }
+
+    private static void create(DistributedFileSystem files, String name) throws IOException {
+        try (OutputStream out = files.create(new org.apache.hadoop.fs.Path(COLD, name))) {
+            out.write(TierCluster.content(name, BYTES));
+        }
     }
 
     private static LocatedBlock located(DistributedFileSystem files, String name) throws IOException {
