@@ -210,8 +210,8 @@ class Runner:
         return True  # EchoLoad compares what comes back
 
     def _mr(self, row, params, entry, part):
-        cells = mr.QUICK if params["cells"] == "quick" else mr.CELLS
-        with mr.sides(self.root, os.path.join(self.work, "mr")) as both:
+        cells, work = mr.SETS[params["cells"]], os.path.join(self.work, "mr")
+        with mr.shared(self.root, work) if row.name == "lustre.jobs" else mr.sides(self.root, work, row.network) as both:
             mr.prepare(both, cells)
             self._perf(row, entry, part, lambda index: mr.pairs(both, cells, index), HADOOP_SECONDS)
         return True  # mr.both_run compares what reducers saw or wrote

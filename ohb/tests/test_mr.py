@@ -2,6 +2,7 @@
 """The row mr: whose turn it is, what a job's counters become, that different results end it."""
 import tempfile
 import unittest
+import unittest.mock
 
 from driver import plan, turns
 from driver.procs import Failed
@@ -32,6 +33,26 @@ class Pairs(unittest.TestCase):
             both, asked = self._both()
             mr.pairs(both, [CELL], index)
             self.assertEqual(asked, [(name, CELL) for name in order])
+
+    def test_rows_have_cells_and_compressed_outputs_have_a_name_of_their_own(self):
+        for row in plan.ROWS:
+            if row.kind == "mr":
+                for quick in (False, True):
+                    self.assertTrue(mr.SETS[row.parameters(quick)["cells"]], row.name)
+        entries = mr.pairs(self._both()[0], [mr.Cell("terasort", 20, 1, 1000, True)], 0)
+        self.assertEqual({core.metric_name(entry) for entry in entries},
+                         {f"mr.terasort.m20.r1.snappy.100000.{metric}" for metric in ("wall", "cpu")})
+
+    def test_maps_get_splits_of_their_number_and_a_codec_where_the_cell_says_so(self):
+        asked = []
+        side = mr.Side.__new__(mr.Side)
+        side._ours, side._jobs = True, unittest.mock.MagicMock(side=lambda ours, more: more)
+        side._sort = lambda cell, options: asked.append(options)
+        for snappy in (False, True):
+            side.run(mr.Cell("terasort", 20, 1, 1001, snappy))
+        self.assertNotIn("mapreduce.map.output.compress", asked[0])
+        self.assertEqual(asked[1]["mapreduce.input.fileinputformat.split.maxsize"], 5005)
+        self.assertIn("SnappyCodec", asked[1]["mapreduce.map.output.compress.codec"])
 
     def test_times_have_names_and_directions(self):
         entries = mr.pairs(self._both()[0], [CELL], 0)

@@ -13,7 +13,8 @@ from sides import burst, fetch, hbase, hdfs, memcached, merge, mr, netty, rpc, v
 
 CELL = {"row": "x", "transport": "t", "size": 8, "metric": "latency", "unit": "us", "raw": 2.0, "ours": 1.0}
 SIDES = {"verbs": (verbs, "guest"), "verbs.fetch": (fetch, "guest"), "memcached": (memcached, "servers"),
-         "hdfs": (hdfs, "clusters"), "mr": (mr, "sides"), "lustre.buffer": (burst, "directory"),
+         "hdfs": (hdfs, "clusters"), "mr": (mr, "sides"), "mr.hosts": (mr, "sides"), "lustre.jobs": (mr, "shared"),
+         "lustre.buffer": (burst, "directory"),
          "hbase": (hbase, "clusters"), "netty": (netty, "both"), "rpc": (rpc, "both"), "mr.merge": (merge, "both")}
 
 
