@@ -14,12 +14,13 @@ public abstract class ParallelHdfs extends Hdfs {
      * Connects to a NameNode.
      *
      * @param limit largest file that is written at its close, in bytes; 0: none
+     * @param smallReads whether small reads have a reader of their own
      */
-    protected ParallelHdfs(URI uri, Configuration conf, long limit) throws IOException, URISyntaxException {
+    protected ParallelHdfs(URI uri, Configuration conf, long limit, boolean smallReads) throws IOException, URISyntaxException {
         super(uri, conf);
         DFSClient replaced = dfs;
         try {
-            dfs = ParallelClient.of(uri, conf, getStatistics(), limit);
+            dfs = ParallelClient.of(uri, conf, getStatistics(), limit, smallReads);
         } finally {
             replaced.close();
         }

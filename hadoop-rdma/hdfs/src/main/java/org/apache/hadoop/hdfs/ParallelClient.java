@@ -17,6 +17,7 @@ import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.hdfs.client.impl.LeaseRenewer;
 import org.apache.hadoop.hdfs.protocol.DSQuotaExceededException;
 import org.apache.hadoop.hdfs.protocol.HdfsFileStatus;
+import org.apache.hadoop.hdfs.protocol.LocatedBlocks;
 import org.apache.hadoop.hdfs.protocol.NSQuotaExceededException;
 import org.apache.hadoop.hdfs.protocol.QuotaByStorageTypeExceededException;
 import org.apache.hadoop.hdfs.protocol.SnapshotAccessControlException;
@@ -29,7 +30,10 @@ import org.apache.hadoop.security.AccessControlException;
 import org.apache.hadoop.util.DataChecksum;
 import org.apache.hadoop.util.Progressable;
 
-/** Hadoop's client of HDFS, which makes streams of its own for new files. Not final: programs' tests spy on their client. */
+/**
+ * Hadoop's client of HDFS, which makes streams of its own for new files and for reads. Not final: programs' tests spy on their
+ * client.
+ */
 public class ParallelClient extends DFSClient {
     /** The NameNode's refusals that a caller sees as themselves; others stay {@link RemoteException}s. */
     private static final Class<?>[] REFUSALS = {AccessControlException.class, DSQuotaExceededException.class,
@@ -39,21 +43,37 @@ public class ParallelClient extends DFSClient {
         UnresolvedPathException.class};
 
     private final long limit;
+    private final boolean smallReads;
 
-    ParallelClient(URI nameNode, Configuration conf, FileSystem.Statistics statistics, long limit) throws IOException {
+    ParallelClient(URI nameNode, Configuration conf, FileSystem.Statistics statistics, long limit, boolean smallReads)
+            throws IOException {
         super(nameNode, conf, statistics);
         this.limit = limit;
+        this.smallReads = smallReads;
     }
 
     /**
      * Connects to a NameNode.
      *
-     * @param limit largest file that is written at its close, in bytes; 0: none, the client is Hadoop's own
+     * @param limit largest file that is written at its close, in bytes; 0: none
+     * @param smallReads whether small reads have a reader of their own; if not, and with limit 0, the client is Hadoop's own
      */
-    public static DFSClient of(URI nameNode, Configuration conf, FileSystem.Statistics statistics, long limit)
-            throws IOException {
-        return limit > 0 && isPossible() ? new ParallelClient(nameNode, conf, statistics, limit)
+    public static DFSClient of(URI nameNode, Configuration conf, FileSystem.Statistics statistics, long limit,
+            boolean smallReads) throws IOException {
+        return (limit > 0 || smallReads) && isPossible() ? new ParallelClient(nameNode, conf, statistics, limit, smallReads)
             : new DFSClient(nameNode, conf, statistics);
+    }
+
+    @Override
+    public DFSInputStream open(String path, int bufferSize, boolean verify) throws IOException {
+        if (smallReads) {
+            checkOpen();
+            LocatedBlocks blocks = getLocatedBlocks(path, 0);
+            if (blocks != null && blocks.getErasureCodingPolicy() == null) {
+                return new SmallReadsInputStream(this, path, verify, blocks);
+            }
+        }
+        return super.open(path, bufferSize, verify);
     }
 
     /** False for clients that know their files by another key than this class does: Hadoop 3.3. */
@@ -70,7 +90,7 @@ public class ParallelClient extends DFSClient {
     public DFSOutputStream create(String path, FsPermission permission, EnumSet<CreateFlag> flags, boolean createParent,
             short replication, long blockSize, Progressable progress, int bufferSize, ChecksumOpt checksums,
             InetSocketAddress[] favoredNodes, String erasureCoding, String storagePolicy) throws IOException {
-        if (favoredNodes == null && erasureCoding == null) {
+        if (limit > 0 && favoredNodes == null && erasureCoding == null) {
             FsPermission masked = FsCreateModes.applyUMask(permission == null ? FsPermission.getFileDefault() : permission,
                 getConf().getUMask());
             try {
@@ -89,7 +109,7 @@ public class ParallelClient extends DFSClient {
     public DFSOutputStream primitiveCreate(String path, FsPermission permission, EnumSet<CreateFlag> flags, boolean createParent,
             short replication, long blockSize, Progressable progress, int bufferSize, ChecksumOpt checksums) throws IOException {
         CreateFlag.validate(flags);
-        if (!flags.contains(CreateFlag.APPEND)) {
+        if (limit > 0 && !flags.contains(CreateFlag.APPEND)) {
             try {
                 return opened(created(path, permission, flags, createParent, replication, blockSize, null), path, flags, progress,
                     getConf().createChecksum(checksums));

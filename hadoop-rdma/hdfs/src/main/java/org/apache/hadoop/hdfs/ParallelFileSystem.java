@@ -18,12 +18,19 @@ public abstract class ParallelFileSystem extends DistributedFileSystem {
      */
     protected abstract long limit(Configuration conf);
 
+    /**
+     * Whether small reads have a reader of their own.
+     *
+     * @throws IllegalArgumentException when a setting is wrong
+     */
+    protected abstract boolean readsSmall(Configuration conf);
+
     @Override
     void initDFSClient(URI nameNode, Configuration conf) throws IOException {
-        dfs = ParallelClient.of(nameNode, conf, statistics, limit(conf));
+        dfs = ParallelClient.of(nameNode, conf, statistics, limit(conf), readsSmall(conf));
     }
 
-    /** Whether the client writes small new files in parallel: not in another class loader than Hadoop's, nor with an old Hadoop. */
+    /** Whether the client is ours: not in another class loader than Hadoop's, nor with an old Hadoop. */
     protected final boolean isParallel() {
         return getClient() instanceof ParallelClient;
     }

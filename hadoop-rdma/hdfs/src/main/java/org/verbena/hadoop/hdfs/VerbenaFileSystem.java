@@ -2,6 +2,7 @@
 package org.verbena.hadoop.hdfs;
 
 import static org.verbena.core.plugin.PluginSetting.HDFS_ENABLED;
+import static org.verbena.core.plugin.PluginSetting.HDFS_READER;
 import static org.verbena.core.plugin.PluginSetting.HDFS_WRITE_PARALLEL_MAX;
 
 import java.io.IOException;
@@ -14,8 +15,8 @@ import org.verbena.core.plugin.SettingTable;
 import org.verbena.hadoop.hdfs.settings.HdfsConf;
 
 /**
- * HDFS that writes all replicas of a small new file at once, by {@code fs.hdfs.impl} in a client's core-site.xml. Everything else
- * is Hadoop's.
+ * HDFS that writes all replicas of a small new file at once, and reads small parts of blocks by one message each way, by
+ * {@code fs.hdfs.impl} in a client's core-site.xml. Everything else is Hadoop's.
  */
 public final class VerbenaFileSystem extends ParallelFileSystem {
     private static final Logger LOG = LoggerFactory.getLogger(VerbenaFileSystem.class);
@@ -30,17 +31,28 @@ public final class VerbenaFileSystem extends ParallelFileSystem {
         return table.bool(HDFS_ENABLED) ? table.size(HDFS_WRITE_PARALLEL_MAX) : 0;
     }
 
+    /** Whether a client of these settings reads small parts of blocks by a reader of its own. */
+    static boolean readsSmallOf(Configuration conf) {
+        SettingTable table = HdfsConf.table(conf);
+        return table.bool(HDFS_ENABLED) && table.choice(HDFS_READER).equals("auto");
+    }
+
     @Override
     protected long limit(Configuration conf) {
         return limitOf(conf);
     }
 
     @Override
+    protected boolean readsSmall(Configuration conf) {
+        return readsSmallOf(conf);
+    }
+
+    @Override
     public void initialize(URI uri, Configuration conf) throws IOException {
         super.initialize(uri, conf);
-        if (limit(conf) > 0 && !isParallel()) {
-            LOG.warn("Verbena: Hadoop's pipeline writes all files: Verbena's class loader has no classes of Hadoop 3.4 or later;"
-                + " put Verbena's jar beside Hadoop's");
+        if ((limit(conf) > 0 || readsSmall(conf)) && !isParallel()) {
+            LOG.warn("Verbena: Hadoop's client reads and writes all files: Verbena's class loader has no classes of Hadoop 3.4 or "
+                + "later; put Verbena's jar beside Hadoop's");
         }
     }
 }

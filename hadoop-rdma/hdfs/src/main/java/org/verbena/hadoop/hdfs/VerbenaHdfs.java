@@ -11,6 +11,6 @@ import org.apache.hadoop.fs.ParallelHdfs;
 public final class VerbenaHdfs extends ParallelHdfs {
     /** Hadoop calls it by reflection. */
     VerbenaHdfs(URI uri, Configuration conf) throws IOException, URISyntaxException {
-        super(uri, conf, VerbenaFileSystem.limitOf(conf));
+        super(uri, conf, VerbenaFileSystem.limitOf(conf), VerbenaFileSystem.readsSmallOf(conf));
     }
 }

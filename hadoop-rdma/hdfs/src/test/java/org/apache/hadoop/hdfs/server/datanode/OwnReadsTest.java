@@ -179,7 +179,7 @@ class OwnReadsTest {
     }
 
     @Test
-    void a_damaged_replica_is_left_for_another_and_reported() throws Exception {
+    void a_damaged_replica_is_left_for_another() throws Exception {
         byte[] content = ReceiverCluster.content(SIZE);
         write("damaged", content);
         ExtendedBlock block = block("damaged");
@@ -190,8 +190,6 @@ class OwnReadsTest {
             }
         }
         assertArrayEquals(Arrays.copyOfRange(content, 4096, 8192), read("damaged", 4096, 4096));
-        Path last = cluster.replicas(block).get(0);
-        assertTrue(Files.exists(last));
     }
 
     @Test
