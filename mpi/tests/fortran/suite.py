@@ -26,6 +26,7 @@ EXCLUDED = {"datatype/allctypesf": OLD, "datatype/allctypesf90": OLD, "datatype/
             "rma/c2f2cwinf": F2C, "rma/c2f2cwinf90": F2C, "attr/attrlangf90": F2C, "attr/fandcattrf90": F2C,
             **{f"coll/{name}f90": SCALARS for name in ("alltoallv", "nonblocking_inp", "split_type", "vw_inplace")}}
 LEAST = {"f77": 60, "f90": 60, "f08": 90}  # programs that the source has
+NOT_IN_OPENMPI = {"info/infocrenvf", "info/infogetstrf"}  # functions of MPI 4, which Open MPI 4.1 does not have
 USUAL = ("pt2pt/statusesf", "pt2pt/mprobef", "coll/inplacef", "coll/alltoallwf", "attr/commattr2f", "topo/cartcrf", "rma/winaccf",
          "subarray/test5", "subarray/test13", "subarray/test15")
 
@@ -76,9 +77,10 @@ def test_of(build, root, language, copy, compiler, name, ranks):
     return [] if status == 0 and "No Errors" in out else [f"{language}/{name}: status {status}", *(out + err).splitlines()[:6]]
 
 
-def run_suite(build, language, whole, compiler):
+def run_suite(build, language, whole, compiler, left_out=()):
     root = source_folder()
-    chosen = [row for row in listed(root, language) if whole or re.sub(r"f(90|08)$", "f", row[0]) in USUAL]
+    chosen = [row for row in listed(root, language)
+              if row[0] not in left_out and (whole or re.sub(r"f(90|08)$", "f", row[0]) in USUAL)]
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         copy = pathlib.Path(folder) / language
         prepared(root, language, copy)
