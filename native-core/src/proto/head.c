@@ -60,13 +60,20 @@ static vbn_status_t send_part(proto_op_t *op, const proto_header_t *header, uint
     return status;
 }
 
-/* While the receiver takes the first part, this side writes the second one, and the question comes. */
-static void send_more(proto_op_t *op, uint32_t first, uint32_t bytes)
+/* While the receiver takes the first part, this side writes further ones, and the question comes. */
+static void send_more(proto_op_t *op, uint32_t first, uint64_t most)
 {
-    const proto_header_t header = {.type = PROTO_TAG_MORE, .op = op->handle, .offset = first};
-    proto_segment_t *segment = mpool_get(&op->stream.engine->segments);
-    if (segment != NULL && send_part(op, &header, first, bytes, segment) >= 0)
-        op->direct.more = bytes;
+    const uint64_t length = op->stream.length;
+    uint64_t at = first;
+    for (unsigned part = 0; part < HEAD_MORE && at < length; part++) {
+        const proto_header_t header = {.type = PROTO_TAG_MORE, .op = op->handle, .offset = at};
+        const uint32_t bytes = (uint32_t)(length - at < most ? length - at : most);
+        proto_segment_t *segment = mpool_get(&op->stream.engine->segments);
+        if (segment == NULL || send_part(op, &header, at, bytes, segment) < 0)
+            break;
+        at += bytes;
+    }
+    op->direct.more = (uint32_t)(at - first);
 }
 
 vbn_status_t head_announce(proto_op_t *op, const proto_header_t *header)
@@ -79,7 +86,7 @@ vbn_status_t head_announce(proto_op_t *op, const proto_header_t *header)
     vbn_status_t status = send_part(op, header, 0, first, segment);
     op->direct.head = first;
     if (status >= 0)
-        send_more(op, first, (uint32_t)(length - first < most ? length - first : most));
+        send_more(op, first, most);
     return status;
 }
 

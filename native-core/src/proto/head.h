@@ -3,17 +3,18 @@
  *
  *   sender                                         receiver
  *   TAG_RTS, first bytes                    --->   a receive waits: asks for the rest, then takes them
- *   TAG_MORE, further bytes                 --->   takes these as well
+ *   TAG_MORE, further bytes                 --->   takes these as well, HEAD_MORE times
  *                                           <---   PULL_REST
  *   DATA, the rest                          --->
  *
- * So the question for the data costs no time. Where no receive waits, or the data comes another way, the receiver drops both parts:
+ * So the question for the data costs no time. Where no receive waits, or the data comes another way, the receiver drops all parts:
  * nobody has to keep bytes for which there is no receive. */
 #ifndef VBN_PROTO_HEAD_H
 #define VBN_PROTO_HEAD_H
 
 #include "proto/op.h"
 
+#define HEAD_MORE 3u /* parts behind the first one: between far caches the question comes when they are written */
 #define HEAD_PAUSE_MOST 63u /* announcements without a head after one whose head was of no use */
 
 /* Sender: sends the announcement of an op that is set up, with a head where that pays. */

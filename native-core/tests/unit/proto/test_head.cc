@@ -7,6 +7,7 @@
 namespace {
 
 enum { PULL_REST = HELPED + 9, TAG_MORE };
+constexpr unsigned MORE = 3; // parts behind the first one
 
 class ProtoHead : public Proto {
 protected:
@@ -101,14 +102,37 @@ TEST_P(ProtoHead, a_receive_that_waits_takes_the_head_and_asks_for_the_rest)
     ASSERT_EQ(pull.header[0], PULL_REST);
     std::memcpy(&offset, pull.header + 24, 8);
     EXPECT_EQ(offset, announcement.payload_bytes);
-    const Packet more = take(1);
-    EXPECT_EQ(more.header[0], TAG_MORE);
-    EXPECT_EQ(more.payload_bytes, 4096u);
-    give(1, more);
+    for (uint64_t part = 1; part <= MORE; part++) {
+        const Packet more = take(1);
+        EXPECT_EQ(more.header[0], TAG_MORE);
+        EXPECT_EQ(more.payload_bytes, 4096u);
+        std::memcpy(&offset, more.header + 16, 8);
+        EXPECT_EQ(offset, part * 4096);
+        give(1, more);
+    }
     give(0, pull);
     run();
     arrived(m);
     EXPECT_EQ(streamed() - before, 60000u) << "no byte twice";
+}
+
+TEST_P(ProtoHead, a_message_that_fits_the_head_needs_no_further_packet)
+{
+    for (uint64_t bytes : {8193u, 16000u, 16384u}) {
+        Message m(bytes);
+        const uint64_t before = streamed();
+        receive(m);
+        send(m);
+        for (uint64_t at = 0; at < bytes;) {
+            const Packet part = take(1);
+            EXPECT_EQ(part.header[0], at == 0 ? int{TAG_RTS} : int{TAG_MORE});
+            at += part.payload_bytes;
+            give(1, part);
+        }
+        run();
+        arrived(m);
+        EXPECT_EQ(streamed() - before, bytes);
+    }
 }
 
 TEST_P(ProtoHead, without_a_receive_the_head_is_dropped_and_all_data_comes_later)
@@ -144,7 +168,8 @@ TEST_P(ProtoHead, only_a_message_alone_in_one_piece_and_plain_has_one)
     send(first);
     send(second);
     EXPECT_GT(take(1).payload_bytes, 0u);
-    EXPECT_EQ(take(1).header[0], TAG_MORE);
+    for (unsigned part = 0; part < MORE; part++)
+        EXPECT_EQ(take(1).header[0], TAG_MORE);
     EXPECT_EQ(take(1).payload_bytes, 0u) << "its question comes while data of the first moves";
     rig_kill(rig, 0, VBN_ERR_PEER_LOST);
     rig_kill(rig, 1, VBN_ERR_PEER_LOST);
