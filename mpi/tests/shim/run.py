@@ -301,7 +301,7 @@ def cases(family):
     yield Case(f"{family.name} names for C++", lambda build: cxx_names(family, build))
     yield Case(f"{family.name} fortran names", lambda build: fortran_names(family, build))
     yield Case(f"{family.name} fortran", lambda build: fortran(family, build))
-    for language in ("f77", "f90") if family.name == "mpich" else ("f77",):
+    for language in suite.LEAST if family.name == "mpich" else ("f77",):
         yield Case(f"{family.name} suite {language}", lambda build, language=language: mpich_suite(family, build, language),
                    long=True)
     yield Case(f"{family.name} costs", lambda build: costs_more(family, build), long=True)
