@@ -15,6 +15,7 @@ from acknowledged import WRITER, Writers
 from cluster import conf, ready
 from cluster.cluster import Cluster
 from daemons import processes
+from daemons.ports import HOST
 from daemons.ready import until
 from resident import Resident
 
@@ -209,3 +210,40 @@ class ModeCase(unittest.TestCase):
         for volume, (node, data) in owners.items():
             self.assertEqual(len(data), 1, f"{volume} of {node}: {data}")
         return collections.Counter(names[node] for node, _ in owners.values() if node in names)
+
+
+class LeavingCase(ModeCase):
+    """DataNodes may be told to leave, and replicas to move to disks."""
+
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.NamedTemporaryFile() as excluded:  # the name; HDFS reads the file when it is told to
+            cls.more = {"dfs.hosts.exclude": excluded.name}
+        cls.excluded = pathlib.Path(cls.more["dfs.hosts.exclude"])
+        cls.excluded.write_text("")
+        cls.addClassCleanup(cls.excluded.unlink)
+        super().setUpClass()
+
+    def admin(self, *words):
+        return self.hdfs("dfsadmin", *words).stdout
+
+    @contextlib.contextmanager
+    def decommissioned(self, name):
+        """One has left, until the end of the block."""
+        port = self.cluster.ports[name]
+        self.excluded.write_text(f"{HOST}:{port}\n")
+        try:
+            self.admin("-refreshNodes")
+            self.wait_for("it is decommissioned", lambda: re.search(
+                rf"Name: {HOST}:{port} [\s\S]*?Decommission Status : Decommissioned", self.admin("-report")))
+            yield
+        finally:
+            self.excluded.write_text("")
+            self.admin("-refreshNodes")
+
+    def move_to_disks(self, path, tiers):
+        """By Hadoop's mover."""
+        def moved():
+            self.cluster.run("hdfs", "mover", "-p", path)
+            return self.tiers(path) == tiers
+        self.wait_for("all has moved to disks", moved)

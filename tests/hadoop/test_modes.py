@@ -2,18 +2,16 @@
 """Modes hhh-l and hhh-m on real daemons."""
 import os
 import pathlib
-import re
 import signal
 import subprocess
 import sys
-import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from cluster import java  # noqa: E402  (needs the path above)
-from moded import LIMIT, MIB, ModeCase  # noqa: E402
+from moded import LIMIT, MIB, LeavingCase, ModeCase  # noqa: E402
 
 LONG = unittest.skipUnless(os.environ.get("VERBENA_TEST_FULL"), "with --full")
 
@@ -41,17 +39,8 @@ class SharedPathTest(ModeCase):
 
 
 @LONG
-class SharedPathFaultsTest(ModeCase):
+class SharedPathFaultsTest(LeavingCase):
     mode = "hhh-l"
-
-    @classmethod
-    def setUpClass(cls):
-        with tempfile.NamedTemporaryFile() as excluded:  # the name; HDFS reads the file when it is told to
-            cls.more = {"dfs.hosts.exclude": excluded.name}
-        cls.excluded = pathlib.Path(cls.more["dfs.hosts.exclude"])
-        cls.excluded.write_text("")
-        cls.addClassCleanup(cls.excluded.unlink)
-        super().setUpClass()
 
     def setUp(self):
         self.start(*(name for name in self.names() if name not in self.cluster.running()))
@@ -145,19 +134,11 @@ class SharedPathFaultsTest(ModeCase):
         source = self.file("source", 4)
         self.put(source, "/data/file", 2)
         name = min(self.holders("/data/file", "ARCHIVE"))
-        self.excluded.write_text(f"127.0.0.1:{self.cluster.ports[name]}\n")
-        try:
-            self.hdfs("dfsadmin", "-refreshNodes")
-            self.wait_for("it is decommissioned", lambda: re.search(
-                rf"Name: 127.0.0.1:{self.cluster.ports[name]} [\s\S]*?Decommission Status : Decommissioned",
-                self.hdfs("dfsadmin", "-report").stdout))
+        with self.decommissioned(name):
             for tiers in self.tiers("/data/file"):  # those of the DataNode that leaves are told, too
                 self.assertGreaterEqual(len(tiers), 2)
             self.assert_same(source, "/data/file")
             self.assertTrue(self.owned()[name], "it lives, and keeps its volume")
-        finally:
-            self.excluded.write_text("")
-            self.hdfs("dfsadmin", "-refreshNodes")
         self.wait_for("each block has two replicas, one of them on the path", lambda: all(
             len(tiers) == 2 and tiers.count("ARCHIVE") == 1 for tiers in self.tiers("/data/file")))
         done = self.cluster.run("hdfs", "balancer", "-threshold", "20")
@@ -168,12 +149,7 @@ class SharedPathFaultsTest(ModeCase):
         source = self.file("source", 2)
         self.put(source, "/data/file", 2)
         self.wait_for_tiers("/data/file", [["ARCHIVE", "NVDIMM"]] * 2)
-
-        def moved():
-            self.cluster.run("hdfs", "mover", "-p", "/data/file")
-            return self.tiers("/data/file") == [["DISK", "DISK"]] * 2
-
-        self.wait_for("all has moved to disks", moved)
+        self.move_to_disks("/data/file", [["DISK", "DISK"]] * 2)
         self.assert_same(source, "/data/file")
 
     def test_the_doctor_looks_at_the_shared_path(self):

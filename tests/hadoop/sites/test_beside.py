@@ -2,9 +2,7 @@
 """What administrators use in HDFS beside each mode: snapshots, erasure coding, a rolling upgrade, decommissioning, the
 balancer, the mover and the way back."""
 import pathlib
-import re
 import sys
-import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -12,29 +10,17 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from daemons import processes  # noqa: E402  (needs the path above)
 from daemons.ports import HOST  # noqa: E402
-from moded import MIB, ModeCase  # noqa: E402
+from moded import MIB, LeavingCase  # noqa: E402
 from test_ha import TIERS  # noqa: E402
 
 TWO = {"hhh": ["NVDIMM", "SSD"], "hhh-m": ["NVDIMM"] * 2, "hhh-l": ["ARCHIVE", "NVDIMM"]}
 
 
-class BesideCase(ModeCase):
-    @classmethod
-    def setUpClass(cls):
-        with tempfile.NamedTemporaryFile() as excluded:  # the name; HDFS reads the file when it is told to
-            cls.more = {"dfs.hosts.exclude": excluded.name}
-        cls.excluded = pathlib.Path(cls.more["dfs.hosts.exclude"])
-        cls.excluded.write_text("")
-        cls.addClassCleanup(cls.excluded.unlink)
-        super().setUpClass()
-
+class BesideCase(LeavingCase):
     def setUp(self):
         self.empty_memory()
         self.dfs("-mkdir", "-p", "/data")
         self.addCleanup(self.dfs, "-rm", "-r", "-f", "-skipTrash", "/data")
-
-    def admin(self, *words):
-        return self.hdfs("dfsadmin", *words).stdout
 
     def upgrade(self, name):
         """Restarts a DataNode as an administrator does who upgrades it."""
@@ -42,10 +28,6 @@ class BesideCase(ModeCase):
         self.admin("-shutdownDatanode", f"{HOST}:{self.cluster.ports[name + '-ipc']}", "upgrade")
         self.wait_for(f"{name} ends", lambda: not processes.alive(*process))
         self.start(name)
-
-    def decommissioned(self, name):
-        return re.search(rf"Name: {HOST}:{self.cluster.ports[name]} [\s\S]*?Decommission Status : Decommissioned",
-                         self.admin("-report"))
 
 
 class BesideCases:
@@ -118,14 +100,8 @@ class BesideCases:
         self.put(source, "/data/file", 2)
         self.wait_for_tiers("/data/file", [TWO[self.mode]] * 4)
         name = min(self.holders("/data/file", "NVDIMM"))
-        self.excluded.write_text(f"{HOST}:{self.cluster.ports[name]}\n")
-        try:
-            self.admin("-refreshNodes")
-            self.wait_for("it is decommissioned", lambda: self.decommissioned(name))
+        with self.decommissioned(name):
             self.assert_same(source, "/data/file")
-        finally:
-            self.excluded.write_text("")
-            self.admin("-refreshNodes")
         self.wait_for_tiers("/data/file", [TWO[self.mode]] * 4)
         done = self.cluster.run("hdfs", "balancer", "-threshold", "50")
         self.assertIn("The cluster is balanced", done.stdout)
@@ -138,11 +114,7 @@ class BesideCases:
         self.assertIn("The storage policy of /data is unspecified", self.hdfs(
             "storagepolicies", "-getStoragePolicy", "-path", "/data").stdout)
         self.assertRegex(self.hdfs("fsck", "/data", "-storagepolicies").stdout, r"NVDIMM:\d")
-
-        def moved():
-            self.cluster.run("hdfs", "mover", "-p", "/data/file")
-            return self.tiers("/data/file") == [["DISK"] * 3] * 2
-        self.wait_for("all has moved to disks", moved)
+        self.move_to_disks("/data/file", [["DISK"] * 3] * 2)
         self.assert_same(source, "/data/file")
         self.assertEqual(len(self.lines("files of the storage policy HOT get", "namenode")), 1)  # however often fsck ran
 
