@@ -90,6 +90,15 @@ class QualitiesTest(SecureCase):
     def test_blocks_and_calls_are_encrypted_inside_streams(self):
         self.copied("privacy")
 
+    def test_small_files_are_written_to_all_replicas_at_once_in_each_quality(self):
+        self.dfs("-mkdir", "/small")
+        self.dfs("-chown", "alice", "/small")
+        for level in QUALITY:
+            with self.alice(), self.small_files(f"/small/{level}", {"dfs.data.transfer.protection": level}):
+                pass
+        self.assertNotIn("Hadoop's pipeline writes the file", self.log("mix"))
+        self.dfs("-rm", "-r", "-skipTrash", "/small")
+
     def test_the_doctor_looks_at_a_secure_cluster(self):
         done = self.cluster.run("org.verbena.hadoop.Doctor")
         self.assertEqual(done.returncode, 0, done.stdout)
