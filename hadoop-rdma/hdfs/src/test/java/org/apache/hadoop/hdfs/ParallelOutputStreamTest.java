@@ -260,8 +260,14 @@ final class ParallelOutputStreamTest {
     }
 
     @Test
-    void a_limit_of_zero_is_hadoops_client() throws Exception {
-        try (DistributedFileSystem stock = cluster.client("verbena.hdfs.write.parallel.max=0")) {
+    void a_limit_of_zero_is_hadoops_stream_and_without_small_reads_hadoops_client() throws Exception {
+        try (DistributedFileSystem reads = cluster.client("verbena.hdfs.write.parallel.max=0")) {
+            assertTrue(write(reads, "/reads", WriteCluster.content(1000)));
+            try (FSDataOutputStream out = reads.create(new Path("/empty"))) {
+                assertEquals(DFSOutputStream.class, out.getWrappedStream().getClass());
+            }
+        }
+        try (DistributedFileSystem stock = cluster.client("verbena.hdfs.write.parallel.max=0", "verbena.hdfs.reader=stock")) {
             assertTrue(write(stock, "/stock", WriteCluster.content(1000)));
             assertEquals(DFSClient.class, stock.getClient().getClass());
         }
