@@ -192,9 +192,12 @@ static int commit(const arena_t *arena, const rt_block_t *block)
 static void keep_more(arena_t *arena, const rt_block_t *block)
 {
     const size_t ranks = (size_t)(arena->is_node ? rt_node.count : rt.size > 0 ? rt.size : 1);
-    const size_t most = rt_host_bytes() / RT_MEMORY_SHARE / ranks;
     const size_t missed = block->offset < arena->reached && block->size > arena->kept ? block->size - arena->kept : 0;
-    if (missed > 0 && arena->keeps < most)
+    if (missed == 0)
+        return;
+    const uint64_t room = vbn_mem_room(), host = rt_host_bytes();
+    const size_t most = (size_t)(room < host ? room : host) / RT_MEMORY_SHARE / ranks;
+    if (arena->keeps < most)
         arena->keeps = missed < most - arena->keeps ? arena->keeps + missed : most;
 }
 

@@ -444,6 +444,9 @@ VBN_API vbn_status_t vbn_mem_reserve(vbn_context_t *context, size_t size, vbn_me
  * not enough memory (pages allocated so far stay); VBN_ERR_RANGE; VBN_ERR_INVALID: other memory, whose pages all
  * exist. Any thread. */
 VBN_API vbn_status_t vbn_mem_commit(vbn_mem_t *mem, size_t offset, size_t length);
+/* Bytes of memory that the host, and the control groups of this process, have left at this moment; UINT64_MAX: the kernel
+ * does not say. Reads files below /proc and /sys: some 50 us. Any thread. */
+VBN_API uint64_t vbn_mem_room(void);
 /* Gives the whole pages of [offset, offset+length) in bytes of reserved or joined memory back to the host, in all
  * contexts that share it; a later vbn_mem_commit allocates them again, with zeros. Until then their state is that of
  * pages that were never committed. Keys of ranges inside [offset, offset+length) that this context has exported become

@@ -24,6 +24,11 @@ vbn_status_t vbn_mem_commit(vbn_mem_t *mem, size_t offset, size_t length)
     return mem_commit(mem, offset, length);
 }
 
+uint64_t vbn_mem_room(void)
+{
+    return mem_room();
+}
+
 vbn_status_t vbn_mem_uncommit(vbn_mem_t *mem, size_t offset, size_t length)
 {
     if (mem == NULL)

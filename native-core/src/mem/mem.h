@@ -40,6 +40,7 @@ vbn_status_t mem_alloc(mem_registry_t *registry, size_t size, vbn_backing_t back
 vbn_status_t mem_open(mem_registry_t *registry, const char *path, vbn_mem_t **mem_p);
 vbn_status_t mem_reserve(mem_registry_t *registry, size_t size, vbn_mem_t **mem_p);
 vbn_status_t mem_commit(vbn_mem_t *mem, size_t offset, size_t length);
+uint64_t mem_room(void);
 vbn_status_t mem_uncommit(vbn_mem_t *mem, size_t offset, size_t length);
 /* Reserved or joined: most of its pages may not exist, so a device must not be given all of it. */
 bool mem_is_shared(const vbn_mem_t *mem);

@@ -32,6 +32,13 @@ vbn_status_t mem_room_enter(size_t bytes, int *turn_p)
     return status;
 }
 
+uint64_t mem_room(void)
+{
+    os_room_t room;
+    os_room_ask("", &room);
+    return room.bytes;
+}
+
 vbn_status_t mem_room_explain(vbn_status_t status)
 {
     os_room_t room;

@@ -82,6 +82,7 @@ int take(Way way, size_t bytes)
 {
     vbn_context_t *context = open_context();
     vbn_mem_t *mem = nullptr;
+    MUST(vbn_mem_room() < LIMIT);
     vbn_status_t status = way == ALLOC ? vbn_mem_alloc(context, bytes, VBN_BACKING_MEMFD, nullptr, &mem)
                                        : vbn_mem_reserve(context, bytes, &mem);
     if (status == VBN_OK && way == COMMIT)
