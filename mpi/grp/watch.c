@@ -347,7 +347,8 @@ static uint32_t lost_rank(void)
 /* W7: a rank of the job; -1: there is none. Ranks that opened the runtime alone may end before others are done. */
 static int lost_member(const grp_t *set)
 {
-    for (int rank = next_lost(0); rt.fenced && rank < rt.size; rank = next_lost(rank + 1))
+    const int meet = rt.together > 0 && !rt.parted; /* at the end */
+    for (int rank = next_lost(0); meet && rank < rt.size; rank = next_lost(rank + 1))
         if (rt_group_find(set->ranks, rank) >= 0)
             return rank;
     return -1;

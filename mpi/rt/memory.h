@@ -8,10 +8,10 @@
  * Y1 A block has all its pages, and gets them only if the host and the control groups have them left: too much is an error with
  * the limit's name, and nobody is killed. Y2 Free blocks keep up to RT_MEMORY_KEPT bytes of pages; the host gets the others
  * back, and all of them before an allocation fails. A block that needs pages which the host has got back raises the limit by
- * them: programs that free a large window and make the next one would else wait for zeros each time. The ranks of a node keep
- * at most one byte of RT_MEMORY_SHARE that the host and the control group have left. Y3 A block outlives the runtime: context and memory stay until the program
- * has freed its last block of them. Y4 In builds with the address sanitizer everything but the bytes asked for is poisoned, once
- * it was handed out.
+ * them: programs that free a large window and make the next one would else wait for zeros each time. The arenas of
+ * a node's ranks keep at most one byte of RT_MEMORY_SHARE that the host and the control group have left: others cannot claim it.
+ * Y3 A block outlives the runtime: context and memory stay until the program has freed its last block of them. Y4 In builds with
+ * the address sanitizer everything but the bytes asked for is poisoned, once it was handed out.
  *
  * The caller is inside the runtime. Failures return -1 with a text in rt.error.
  */
@@ -22,7 +22,7 @@
 
 #define RT_MEMORY_LINE 64u                /* least alignment: two blocks share no cache line */
 #define RT_MEMORY_KEPT ((size_t)32 << 20) /* Y2, of each arena */
-#define RT_MEMORY_SHARE 16u               /* Y2, where blocks are allocated again: others cannot claim what a rank keeps */
+#define RT_MEMORY_SHARE 16u               /* Y2, where blocks are allocated again */
 
 /* alignment: a power of two. size may be 0: such a block has an address of its own, too. May wait for the node's first rank. */
 int rt_memory_alloc(size_t size, size_t alignment, void **address_p);
