@@ -51,6 +51,9 @@ final class AnswerInput {
             throw new IOException(response.getStatus() + ": " + response.getMessage());
         }
         DataChecksum checksum = DataTransferProtoUtil.fromProto(response.getReadOpChecksumInfo().getChecksum());
+        if (checksum == null) {
+            throw new IOException("chunks of no bytes: " + response.getReadOpChecksumInfo().getChecksum());
+        }
         long place = response.getReadOpChecksumInfo().getChunkOffset();
         if (place < 0 || place > offset || place <= offset - checksum.getBytesPerChecksum()) {
             throw new IOException("the first chunk is at " + place + ", not at " + offset);

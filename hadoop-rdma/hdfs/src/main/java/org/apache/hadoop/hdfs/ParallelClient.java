@@ -15,6 +15,7 @@ import org.apache.hadoop.fs.ParentNotDirectoryException;
 import org.apache.hadoop.fs.permission.FsCreateModes;
 import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.hdfs.client.impl.LeaseRenewer;
+import org.apache.hadoop.hdfs.protocol.ErasureCodingPolicy;
 import org.apache.hadoop.hdfs.protocol.DSQuotaExceededException;
 import org.apache.hadoop.hdfs.protocol.HdfsFileStatus;
 import org.apache.hadoop.hdfs.protocol.LocatedBlocks;
@@ -69,8 +70,10 @@ public class ParallelClient extends DFSClient {
         if (smallReads) {
             checkOpen();
             LocatedBlocks blocks = getLocatedBlocks(path, 0);
-            if (blocks != null && blocks.getErasureCodingPolicy() == null) {
-                return new SmallReadsInputStream(this, path, verify, blocks);
+            if (blocks != null) {
+                ErasureCodingPolicy policy = blocks.getErasureCodingPolicy();
+                return policy == null ? new SmallReadsInputStream(this, path, verify, blocks)
+                    : new DFSStripedInputStream(this, path, verify, policy, blocks);
             }
         }
         return super.open(path, bufferSize, verify);

@@ -123,8 +123,8 @@ final class PipelineRecoveryTest {
     void flushed_bytes_of_an_open_file_are_readable_after_its_only_data_node_has_restarted() throws Exception {
         byte[] content = LocalHdfs.content(1000);
         Path path = new Path("/open");
-        try (DistributedFileSystem writer = cluster.client("dfs.replication=1");
-                DistributedFileSystem reader = cluster.client()) {
+        DistributedFileSystem writer = cluster.client("dfs.replication=1");
+        try (DistributedFileSystem reader = cluster.client()) {
             FSDataOutputStream out = writer.create(path); // it stays open
             out.write(content);
             out.hflush();
@@ -142,10 +142,19 @@ final class PipelineRecoveryTest {
             try (var in = reader.open(path)) {
                 assertArrayEquals(content, in.readAllBytes());
             }
-        } catch (IOException e) { // of the writer, which has lost its lease
-            assertTrue(files.isFileClosed(path));
+        } finally {
+            closeLate(writer);
         }
+        assertTrue(files.isFileClosed(path));
         cluster.untilLive(NODES);
+    }
+
+    private static void closeLate(DistributedFileSystem writer) {
+        try {
+            writer.close();
+        } catch (IOException e) {
+            assertTrue(e.getMessage() != null, e.toString()); // it has lost its lease
+        }
     }
 
     /** The others have bytes beyond the last acknowledged one, in the same chunk and behind it, when one of them is copied. */

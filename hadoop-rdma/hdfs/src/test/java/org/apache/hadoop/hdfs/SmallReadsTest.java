@@ -38,7 +38,7 @@ class SmallReadsTest {
     }
 
     @AfterAll
-    static void stop() {
+    static void stop() throws IOException {
         cluster.close();
     }
 

@@ -14,7 +14,8 @@ final class WriteCluster extends LocalHdfs {
 
     WriteCluster(Path work, int count) throws Exception {
         super(work, Map.of("dfs.blocksize", Integer.toString(BLOCK), "dfs.namenode.redundancy.interval.seconds", "50ms",
-            "fs.hdfs.impl", VerbenaFileSystem.class.getName(), "fs.AbstractFileSystem.hdfs.impl", VerbenaHdfs.class.getName()));
+            "fs.hdfs.impl", VerbenaFileSystem.class.getName(), "fs.AbstractFileSystem.hdfs.impl", VerbenaHdfs.class.getName(),
+            "verbena.hdfs.reader", "auto", "dfs.datanode.socket.reuse.keepalive", "600000")); // no stream ends between two reads
         for (int i = 0; i < count; i++) {
             start(work.resolve("data" + i).toUri().toString());
         }

@@ -158,9 +158,7 @@ public final class SharedTier {
         try {
             List<VolumeFolder> all = VolumeFolder.all(cluster);
             volumes = Math.max(1, all.size());
-            if (user.catchUp()) {
-                reportMore();
-            }
+            catchUp();
             report();
             all.removeIf(volume -> held.stream().anyMatch(mine -> mine.name().equals(volume.name())));
             boolean waits = takeOwn(all);
@@ -171,6 +169,18 @@ public final class SharedTier {
             }
         } catch (IOException e) {
             trouble.met(e, cluster);
+        }
+    }
+
+    /** Pools that cannot be loaded keep no volume from being acquired. */
+    private void catchUp() {
+        try {
+            if (user.catchUp()) {
+                reportMore();
+            }
+        } catch (IOException e) {
+            trouble.met(e, cluster);
+            reportMore(); // others may have been loaded
         }
     }
 

@@ -98,7 +98,7 @@ final class OwnReads {
             Prepared prepared;
             try {
                 prepared = prepare(OpReadBlockProto.parseFrom(bytes));
-            } catch (IOException e) {
+            } catch (IOException | OutOfMemoryError e) { // or there is no direct memory left
                 DataNode.LOG.debug("Hadoop answers {}, as here: {}", peer, e.toString());
                 prepared = null;
             }
@@ -106,12 +106,12 @@ final class OwnReads {
                 LEFT.increment();
                 return false;
             }
+            TAKEN.increment(); // before the client can see that
             try {
                 send(prepared, begun);
             } finally {
                 memory.give(prepared.bytes);
             }
-            TAKEN.increment();
             return true;
         }
 
@@ -190,7 +190,7 @@ final class OwnReads {
         Replica found = replica(dataNode, block.getBlockPoolId(), block.getBlockId());
         return found instanceof FinalizedReplica replica && !replica.isOnTransientStorage()
             && replica.getGenerationStamp() >= block.getGenerationStamp()
-            && request.getOffset() + request.getLen() <= replica.getBytesOnDisk() ? read(block, replica, request) : null;
+            && request.getOffset() <= replica.getBytesOnDisk() - request.getLen() ? read(block, replica, request) : null;
     }
 
     private Prepared read(ExtendedBlock block, FinalizedReplica replica, OpReadBlockProto request) throws IOException {

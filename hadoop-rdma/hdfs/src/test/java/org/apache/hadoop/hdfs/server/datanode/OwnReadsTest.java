@@ -36,7 +36,8 @@ class OwnReadsTest {
 
     @BeforeAll
     static void start() throws Exception {
-        cluster = new ReceiverCluster(work, Map.of("dfs.block.access.token.enable", "true"));
+        cluster = new ReceiverCluster(work, Map.of("dfs.block.access.token.enable", "true", "verbena.hdfs.reader", "auto",
+            "dfs.block.scanner.volume.bytes.per.second", "0"));
     }
 
     @AfterAll
@@ -170,8 +171,14 @@ class OwnReadsTest {
         ExtendedBlock deleted = block("deleted");
         ExtendedBlock unread = block("unread");
         try (FSDataInputStream in = cluster.files().open(path("unread"))) {
-            in.readFully(1, new byte[4096], 0, 4096);
-            assertEquals(2, open(unread));
+            ReceiverCluster.until("the block's files are open", () -> { // they may be closed before the look
+                try {
+                    in.readFully(1, new byte[4096], 0, 4096);
+                } catch (IOException e) {
+                    throw new AssertionError(e);
+                }
+                return open(unread) == 2;
+            });
         }
         cluster.files().delete(path("deleted"), false);
         ReceiverCluster.until("the deleted block's files are closed", () -> open(deleted) == 0);

@@ -75,23 +75,19 @@ final class BlockPools {
         }
     }
 
-    /** Makes and loads the pools that a volume waits for, if its path is back. Returns whether there were any. */
-    boolean catchUp(SharedVolume volume) throws IOException {
+    /** Makes and loads a pool that a volume waits for, if its path is back and there is such a pool. Returns whether it did. */
+    boolean catchUp(SharedVolume volume, String pool) throws IOException {
         if (volume.isAway()) {
             return false;
         }
-        boolean some = false;
-        for (String pool : volume.waiting()) {
-            NamespaceInfo namespace = known.get(pool);
-            if (namespace != null) {
-                XceiverBridge.prepare(node, namespace, volume.getStorageLocation());
-                volume.add(pool, node.getConf());
-                load(volume, pool);
-                some = true;
-            }
-            volume.waitsNoMore(pool);
+        NamespaceInfo namespace = known.get(pool);
+        if (namespace != null) {
+            XceiverBridge.prepare(node, namespace, volume.getStorageLocation());
+            volume.add(pool, node.getConf());
+            load(volume, pool);
         }
-        return some;
+        volume.waitsNoMore(pool);
+        return namespace != null;
     }
 
     /** Whether Hadoop loads a pool's replicas into its map of all: it would delete one of two replicas of a block. */

@@ -114,16 +114,26 @@ final class SharedVolumes implements VolumeUser, AutoCloseable {
             return false;
         }
         boolean some = false;
+        IOException failure = null; // of one, which holds up no other
         synchronized (pools) {
             for (SharedVolume volume : waiting()) {
-                if (pools.catchUp(volume)) {
-                    some = true;
-                    settle(volume);
+                for (String pool : List.copyOf(volume.waiting())) {
+                    try {
+                        if (pools.catchUp(volume, pool)) {
+                            some = true;
+                            settle(volume);
+                        }
+                    } catch (IOException e) {
+                        failure = e;
+                    }
                 }
             }
         }
         if (some) {
             report();
+        }
+        if (failure != null) {
+            throw failure;
         }
         return some;
     }
