@@ -57,8 +57,8 @@ public final class Records {
      */
     void expectRoot() throws IOException {
         if (rootInode == 0 || rootInode() != rootInode) {
-            throw new IOException("the shared folder " + root + " is away: mount its file system again; nothing is flushed until "
-                + "then");
+            throw new IOException("the shared folder " + root + " is away: mount its file system again, or start this process "
+                + "again if it began before the mount; nothing is flushed until then");
         }
     }
 
