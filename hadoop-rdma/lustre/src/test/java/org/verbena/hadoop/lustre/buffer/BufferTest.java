@@ -399,8 +399,8 @@ class BufferTest {
                     Files.createDirectory(place.root);
                 }
                 IOException told = assertThrows(IOException.class, () -> new Flusher(flusher).pass());
-                assertEquals("the shared folder " + place.root + " is away: mount its file system again; nothing is flushed until "
-                    + "then", told.getMessage());
+                assertEquals("the shared folder " + place.root + " is away: mount its file system again, or start this "
+                    + "process again if it began before the mount; nothing is flushed until then", told.getMessage());
                 assertThrows(IOException.class, () -> flusher.local.sweep(flusher.records));
             }
             Files.delete(place.root);
