@@ -18,9 +18,10 @@
  * W6 A set that lives for one call (G4 of grp.h) is named by its base and its ranks, so the next call of the same ranks has the
  *    same name. Numbers say nothing about it. A rank that has failed in it says that it has ended it: the calls after it need
  *    the lost rank, too.
- * W7 A set with a lost member is given up: who waits long in a collective of it ends the call with an error, whomever it waits
- *    for. That one lives, but it may have failed in another set and not come any more. Each collective of such a set may fail,
- *    so this does not contradict W4. Who is asked, and who sends a failure notice, says first which ranks it knows to be lost.
+ * W7 Ranks give up a set with a lost member: a rank that waits long in a collective of it ends the call with an error, whichever
+ *    rank it waits for. The awaited rank lives, but may have failed in another set and call nothing more. Each collective of such
+ *    a set may fail, so this does not contradict W4. A rank that is asked, or sends a failure notice, first names the ranks that
+ *    it knows to be lost. Ranks of sessions alone may leave in good order, and are no lost members.
  */
 #ifndef VERBENA_WATCH_H
 #define VERBENA_WATCH_H
