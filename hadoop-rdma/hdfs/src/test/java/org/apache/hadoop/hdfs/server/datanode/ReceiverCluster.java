@@ -19,6 +19,7 @@ import java.util.function.BooleanSupplier;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
 import org.apache.hadoop.hdfs.HdfsConfiguration;
+import org.apache.hadoop.hdfs.LocalHdfs;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants.DatanodeReportType;
 import org.apache.hadoop.hdfs.server.namenode.NameNode;
@@ -34,8 +35,6 @@ final class ReceiverCluster implements AutoCloseable {
     private static final int PORTS = 10_000;
     private static final int PORTS_END = 17_000;
     private static final int TRIES = 1000;
-    private static final long LIMIT_MS = 120_000;
-    private static final long PAUSE_MS = 20;
 
     private final Path work;
     private final Configuration conf = new HdfsConfiguration();
@@ -175,13 +174,7 @@ final class ReceiverCluster implements AutoCloseable {
     }
 
     static void until(String what, BooleanSupplier condition) throws InterruptedException {
-        long deadline = System.nanoTime() + LIMIT_MS * 1_000_000;
-        while (!condition.getAsBoolean()) {
-            if (System.nanoTime() > deadline) {
-                throw new AssertionError("not within " + LIMIT_MS + " ms: " + what);
-            }
-            Thread.sleep(PAUSE_MS);
-        }
+        LocalHdfs.until(what, condition);
     }
 
     @Override
