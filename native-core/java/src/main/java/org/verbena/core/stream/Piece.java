@@ -57,6 +57,11 @@ final class Piece {
         writeAt += length;
     }
 
+    /** Its unread bytes, which are not to be changed: who lent them reads them, too, and may change them. */
+    ByteBuffer view() {
+        return buffer.duplicate().clear().limit(writeAt).position(readAt).slice().asReadOnlyBuffer();
+    }
+
     /** Copies the first bytes; the reader alone calls it, without the stream's lock. */
     static int copy(Piece piece, int from, int to, ByteBuffer destination) {
         int length = Math.min(to - from, destination.remaining());

@@ -105,6 +105,26 @@ final class StreamInput {
         return total;
     }
 
+    /** The first bytes where they lie, kept until {@link #skip}; null: none have come. */
+    synchronized ByteBuffer look() {
+        Piece first = pieces.peek();
+        if (closed || first == null || !first.ready) {
+            return null;
+        }
+        reading = true;
+        return first.view();
+    }
+
+    /** After {@link #look}: so many of its bytes are read. */
+    void skip(int length) {
+        Piece first;
+        synchronized (this) {
+            first = pieces.peek(); // also after close, which leaves what is being read
+        }
+        consume(first, length);
+        pullMore();
+    }
+
     private synchronized void consume(Piece first, int length) {
         reading = false;
         first.readAt += length;

@@ -128,6 +128,26 @@ public final class VbnStream implements AutoCloseable {
         return 0;
     }
 
+    /**
+     * Returns bytes that are there where they lie, without a copy; they end where a piece of what was sent ends. They stay
+     * until {@link #skip}, also after {@link #close}. A sender of this host that does not keep the rules can still change them.
+     *
+     * @return a read-only direct buffer, from 0 to its limit; null when nothing is there yet, and where {@link #read} tells more
+     */
+    public ByteBuffer look() {
+        return input.look();
+    }
+
+    /**
+     * Ends what {@link #look} has begun; without it the same thread reads no more.
+     *
+     * @param count how many of the bytes are read
+     */
+    public void skip(int count) {
+        input.skip(count);
+        sendCredit();
+    }
+
     private void sendCredit() {
         long credit = input.credit();
         if (credit > 0) {

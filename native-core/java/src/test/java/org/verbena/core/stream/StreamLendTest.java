@@ -2,6 +2,7 @@
 package org.verbena.core.stream;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -132,6 +133,41 @@ class StreamLendTest {
         assertTrue(lent() - before > 1_000_000, ends.out.counters().toString());
         assertEquals(0, ends.in.counters().get("stream.violations"));
         expectAllFree();
+    }
+
+    /** Waits for bytes that the reader sees where they lie. */
+    private static ByteBuffer seen(Pair pair) throws InterruptedException {
+        Fixture.await("bytes have come", () -> {
+            pair.reader.stream().engine().help();
+            return pair.reader.stream().isReadable();
+        });
+        return pair.reader.stream().look();
+    }
+
+    @Test
+    void bytes_can_be_read_where_they_lie_and_their_slot_is_free_when_they_are_skipped() throws Exception {
+        warm();
+        byte[] all = new byte[3 * LentMemory.SLOT];
+        Fixture.pattern(all.length, 5).get(all);
+        try (Pair pair = open()) {
+            VbnStream stream = pair.reader.stream();
+            pair.writer.write(ByteBuffer.wrap(all));
+            assertEquals(ByteBuffer.wrap(all, 0, LentMemory.SLOT), seen(pair));
+            assertTrue(stream.look().isReadOnly());
+            stream.skip(1000);
+            assertEquals(ByteBuffer.wrap(all, 1000, LentMemory.SLOT - 1000), stream.look());
+            stream.skip(0);
+            ByteBuffer copied = ByteBuffer.allocate(LentMemory.SLOT);
+            pair.reader.read(copied); // the rest of the first slot, and the beginning of the second
+            assertEquals(ByteBuffer.wrap(all, 1000, LentMemory.SLOT), copied.flip());
+            ByteBuffer rest = seen(pair);
+            stream.close();
+            assertEquals(ByteBuffer.wrap(all, 1000 + LentMemory.SLOT, LentMemory.SLOT - 1000), rest);
+            stream.skip(rest.limit());
+            assertNull(stream.look());
+        }
+        expectAllFree();
+        assertEquals(0, ends.violations());
     }
 
     @Test
