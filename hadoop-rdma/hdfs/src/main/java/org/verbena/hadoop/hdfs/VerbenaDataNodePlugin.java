@@ -169,6 +169,7 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
         }
         add(record, "receiver.blocks", XceiverBridge.blocksTaken());
         add(record, "receiver.stock.blocks", XceiverBridge.blocksLeft());
+        add(record, "receiver.packets.uncopied", XceiverBridge.packetsUncopied());
         add(record, "reader.reads", XceiverBridge.readsTaken());
         add(record, "reader.stock.reads", XceiverBridge.readsLeft());
         add(record, "stream.memory.bytes", StreamBudget.shared().bound());

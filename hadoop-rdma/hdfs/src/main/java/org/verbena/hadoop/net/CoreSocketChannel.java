@@ -140,6 +140,29 @@ public final class CoreSocketChannel extends StreamChannel {
         }
     }
 
+    /**
+     * Bytes that are there where they lie; {@link #skip} is to follow before anything else is read.
+     *
+     * @return as {@link VbnStream#look}; null when nothing is there, and where {@link #read} tells more
+     */
+    public ByteBuffer look() {
+        ByteBuffer bytes = stream.look();
+        if (bytes == null) {
+            engine().help();
+            bytes = stream.look();
+        }
+        return bytes;
+    }
+
+    /**
+     * The first bytes of what {@link #look} gave are read.
+     *
+     * @param count how many
+     */
+    public void skip(int count) {
+        stream.skip(count);
+    }
+
     @Override
     public long read(ByteBuffer[] destinations, int offset, int length) throws IOException {
         long total = 0;

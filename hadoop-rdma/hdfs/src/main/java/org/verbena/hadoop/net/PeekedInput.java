@@ -52,6 +52,11 @@ public final class PeekedInput extends InputStream {
         }
     }
 
+    /** Returns true when bytes were seen that are not read. */
+    public boolean hasSeen() {
+        return seen.hasRemaining();
+    }
+
     /**
      * Leaves out bytes that were seen.
      *

@@ -18,7 +18,7 @@ import org.slf4j.Logger;
  * <p>A1 the order of acknowledgements is that of packets. A2 the replica's acknowledged length grows before the client hears of
  * it. A3 after {@link #broke} no packet is acknowledged: the client has learnt that the next DataNode is lost. A4 an
  * acknowledgement waits for the next one only while packets follow each other at once; those of the last packet and of one that
- * is synced, and all that say something else, leave at once.
+ * is synced, and all that say something else, leave at once. A5 readers see a packet before its acknowledgement leaves.
  */
 final class AckChain {
     private static final Logger LOG = DataNode.LOG;
@@ -40,6 +40,8 @@ final class AckChain {
     private final AckOutput reply;
     private final Finish finish;
     private final Deque<Pending> pending = new ArrayDeque<>();
+    /** Stored, and not yet shown to readers. */
+    private final Deque<Pending> stored = new ArrayDeque<>();
     private long sentMillis = Time.monotonicNow();
     private boolean broken;
     private volatile boolean running = true;
@@ -55,7 +57,7 @@ final class AckChain {
 
     /** Packets that the next DataNode has not acknowledged. */
     boolean isEmpty() {
-        return pending.isEmpty();
+        return pending.isEmpty() && stored.isEmpty();
     }
 
     boolean isFull() {
@@ -81,20 +83,36 @@ final class AckChain {
     void stored(Packet packet, long nanos) throws IOException {
         Pending one = new Pending(packet.seqno(), packet.isLast(), packet.isLast() || packet.sync(), packet.end(), nanos,
             Time.monotonicNow());
-        if (next == null) {
-            settle(one, null, 0);
-        } else if (!broken) {
-            pending.add(one);
+        stored.add(one);
+        if (one.urgent() || stored.size() >= AckOutput.TOGETHER) {
+            publish();
+        }
+    }
+
+    /** What is stored is shown to readers, and may be acknowledged. */
+    private void publish() throws IOException {
+        if (stored.isEmpty()) {
+            return;
+        }
+        receiver.publish();
+        for (Pending one = stored.poll(); one != null; one = stored.poll()) {
+            if (next == null) {
+                settle(one, null, 0);
+            } else if (!broken) {
+                pending.add(one);
+            }
         }
     }
 
     /** A packet is not what its sender says. */
     void refuse(Packet packet) throws IOException {
+        publish();
         send(new PipelineAck(packet.seqno(), new int[] {header(Status.ERROR_CHECKSUM)}, 0), 0, true);
     }
 
     /** Reads an acknowledgement of the next DataNode and sends it on. It may wait for the rest of one that has begun. */
     void relay() throws IOException {
+        publish(); // it may be of one of these
         PipelineAck ack = new PipelineAck();
         try {
             DataNodeFaultInjector.get().failPipeline(receiver.replica(), next.node());
@@ -198,6 +216,7 @@ final class AckChain {
 
     /** What was acknowledged leaves now. */
     void flush() throws IOException {
+        publish();
         if (!reply.isEmpty()) {
             long begun = Time.monotonicNow();
             reply.flush();

@@ -10,6 +10,8 @@ final class OwnReceiver {
     /** Blocks that it took, and those of its streams that Hadoop's receiver took. */
     static final LongAdder TAKEN = new LongAdder();
     static final LongAdder LEFT = new LongAdder();
+    /** Packets that were used where they lay. */
+    static final LongAdder UNCOPIED = new LongAdder();
 
     private OwnReceiver() {
     }

@@ -27,9 +27,11 @@ record Packet(PacketHeader header, ByteBuffer whole, ByteBuffer sums, ByteBuffer
      * @throws IOException when they cannot be those of a packet
      */
     static int length(ByteBuffer bytes) throws IOException {
-        long payload = bytes.getInt(0);
-        int header = bytes.getShort(INT);
-        long all = LENGTHS + header + payload - INT;
+        return length(bytes.getInt(0), bytes.getShort(INT));
+    }
+
+    private static int length(int payload, int header) throws IOException {
+        long all = (long) LENGTHS + header + payload - INT;
         if (payload < INT || header <= 0 || all > PacketReceiver.MAX_PACKET_SIZE) {
             throw new IOException("a packet has a header of " + header + " bytes and a payload of " + payload
                 + ": no packet has more than " + PacketReceiver.MAX_PACKET_SIZE + " bytes in all, or no header");
@@ -38,14 +40,25 @@ record Packet(PacketHeader header, ByteBuffer whole, ByteBuffer sums, ByteBuffer
     }
 
     /**
-     * Decodes a packet.
+     * Decodes a packet where it lies, though its sender may change the bytes meanwhile: lengths and header are read once.
      *
-     * @param whole its bytes, from 0 to the limit, of which {@link #length} has told the number
+     * @param bytes from 0 to the limit; they may end with a part of the packet, or have more than one
+     * @return the packet with which they begin; null when they have a part of it
      * @throws IOException when it is malformed
      */
-    static Packet of(ByteBuffer whole) throws IOException {
-        int payload = whole.getInt(0);
-        byte[] encoded = new byte[whole.getShort(INT)];
+    static Packet first(ByteBuffer bytes) throws IOException {
+        if (bytes.limit() < LENGTHS) {
+            return null;
+        }
+        int payload = bytes.getInt(0);
+        int header = bytes.getShort(INT);
+        int all = length(payload, header);
+        return all > bytes.limit() ? null : of(bytes.slice(0, all), payload, header);
+    }
+
+    /** All of it, from 0 to the limit; the lengths are those with which it begins. */
+    private static Packet of(ByteBuffer whole, int payload, int headerLength) throws IOException {
+        byte[] encoded = new byte[headerLength];
         whole.get(LENGTHS, encoded);
         PacketHeader header = new PacketHeader();
         header.setFieldsFromData(payload, encoded);

@@ -12,8 +12,9 @@ import org.verbena.hadoop.net.CoreSocketChannel;
 import org.verbena.hadoop.net.PeekedInput;
 
 /**
- * Reads packets from a stream, each into one buffer outside the heap, which is the next packet's as well: the file and the next
- * DataNode get their bytes out of it. The buffer counts against the budget of streams.
+ * Reads packets from a stream. One that has come in one piece stays where it lies, in memory that its sender lends or in the
+ * stream's own: the file and the next DataNode get their bytes out of it. Any other is copied into one buffer outside the heap,
+ * which counts against the budget of streams.
  */
 final class PacketInput implements Closeable {
     /** Has a packet of Hadoop's usual size. */
@@ -29,13 +30,15 @@ final class PacketInput implements Closeable {
     private final PeekedInput first;
     private final Wait wait;
     private final BufferBudget.Share memory = StreamBudget.shared().share(USUAL);
+    /** Null until a packet has to be copied. */
     private ByteBuffer buffer;
+    /** Bytes of the packet that lies in the stream's memory; 0: none does. */
+    private int held;
 
     PacketInput(CorePeer peer, CoreSocketChannel channel, Wait wait) {
         this.channel = channel;
         this.first = peer.peeked();
         this.wait = wait;
-        this.buffer = take(USUAL);
     }
 
     /** Without memory for it the buffer is in the heap: that costs a copy, and the write goes on. */
@@ -45,13 +48,55 @@ final class PacketInput implements Closeable {
     }
 
     private void give() {
-        if (buffer.isDirect()) {
+        if (buffer != null && buffer.isDirect()) {
             memory.give(buffer);
         }
     }
 
-    /** The next packet, good until the next call. Waits for it. */
+    /** The next packet, good until {@link #release}. Waits for it. */
     Packet next() throws IOException {
+        release();
+        Packet packet = first.hasSeen() ? null : whereItLies();
+        return packet == null ? copied() : packet;
+    }
+
+    /** Null when it has come in part, or the stream has ended. */
+    private Packet whereItLies() throws IOException {
+        ByteBuffer there = channel.look();
+        while (there == null && !channel.hasInput()) {
+            wait.await();
+            there = channel.look();
+        }
+        if (there == null) {
+            return null;
+        }
+        try {
+            Packet packet = Packet.first(there);
+            if (packet != null) {
+                held = packet.whole().limit();
+                OwnReceiver.UNCOPIED.increment();
+            }
+            return packet;
+        } finally {
+            if (held == 0) {
+                channel.skip(0);
+            }
+        }
+    }
+
+    /** Nobody needs the bytes of the last packet any more. */
+    void release() {
+        if (held > 0) {
+            int length = held;
+            held = 0;
+            channel.skip(length);
+        }
+    }
+
+    private Packet copied() throws IOException {
+        if (buffer == null) {
+            buffer = take(USUAL);
+        }
         buffer.clear();
         fill(Packet.LENGTHS);
         int length = Packet.length(buffer);
@@ -59,7 +104,7 @@ final class PacketInput implements Closeable {
             grow(length);
         }
         fill(length);
-        return Packet.of(buffer.slice(0, length));
+        return Packet.first(buffer.slice(0, length));
     }
 
     private void grow(int length) {
@@ -87,6 +132,7 @@ final class PacketInput implements Closeable {
 
     @Override
     public void close() {
+        release();
         give();
         memory.close();
     }

@@ -105,8 +105,8 @@ final class PipelineWait implements Closeable {
 
     private void awaitSpace(long since) throws IOException {
         out.interestOps(SelectionKey.OP_READ | SelectionKey.OP_WRITE);
-        long owed = acks.isEmpty() ? since + next.readTimeout() : owed();
         flushAcks();
+        long owed = acks.isEmpty() ? since + next.readTimeout() : owed();
         select(output, owed);
         if (isReady(out, SelectionKey.OP_READ)) {
             acks.relay();

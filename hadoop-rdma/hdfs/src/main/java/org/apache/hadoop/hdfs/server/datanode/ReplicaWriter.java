@@ -17,7 +17,8 @@ import org.apache.hadoop.util.Time;
 import org.slf4j.Logger;
 
 /**
- * Writes packets to the files of a replica, the data out of the packet's own buffer.
+ * Writes packets to the files of a replica, the data out of the packet's own buffer. Checksums of packets that follow each other
+ * at once are written together: {@link #publish} is to follow before anybody hears that the packets are stored.
  *
  * <p>W1 bytes that are on disk are not written again: after a recovery a client sends packets again. W2 the checksum of a chunk
  * covers all of the chunk's bytes on disk, when it is written by several packets as well. W3 readers see a length only with the
@@ -32,6 +33,13 @@ final class ReplicaWriter {
     private final FileChannel file;
     private final int chunk;
     private final int sumSize;
+    /** The block's bytes in the file. */
+    private long written;
+    /** Those that readers see. */
+    private long published;
+    /** The checksum of the last chunk that is written. */
+    private byte[] lastSum;
+    private long lastSeqno;
 
     ReplicaWriter(StreamReceiver receiver, ReplicaOutputStreams streams) {
         this.receiver = receiver;
@@ -40,6 +48,8 @@ final class ReplicaWriter {
         this.file = ((FileOutputStream) streams.getDataOut()).getChannel();
         this.chunk = streams.getChecksum().getBytesPerChecksum();
         this.sumSize = streams.getChecksum().getChecksumSize();
+        this.written = receiver.replica().getBytesOnDisk();
+        this.published = written;
     }
 
     /** Whether the data of replicas can be written so. */
@@ -60,12 +70,15 @@ final class ReplicaWriter {
      */
     void write(Packet packet) throws IOException {
         checkSums(packet);
-        long onDisk = receiver.replica().getBytesOnDisk();
+        long onDisk = written;
         if (onDisk >= packet.end()) {
             return;
         }
         checkPlace(packet, onDisk);
         boolean ofMiddle = packet.offset() % chunk != 0;
+        if (ofMiddle) {
+            publish(); // the next line reads the files
+        }
         Checksum before = ofMiddle ? ReceiverInternals.computePartialChunkCrc(receiver, onDisk,
             BlockMetadataHeader.getHeaderSize() + onDisk / chunk * sumSize) : null;
         int skipped = (int) (onDisk - packet.offset());
@@ -77,11 +90,33 @@ final class ReplicaWriter {
         byte[] sums = ofMiddle ? sumOfChunk(before, fresh) : sumsFrom(packet, (int) ((onDisk - packet.offset()) / chunk));
         DataOutputStream sumsOut = ReceiverInternals.checksumOut(receiver);
         sumsOut.write(sums);
-        receiver.flushOrSync(packet.sync(), packet.seqno());
-        receiver.replica().setLastChecksumAndDataLen(packet.end(), Arrays.copyOfRange(sums, sums.length - sumSize, sums.length));
+        written = packet.end();
+        lastSum = Arrays.copyOfRange(sums, sums.length - sumSize, sums.length);
+        lastSeqno = packet.seqno();
         dataNode.metrics.incrBytesWritten(fresh.limit());
         dataNode.metrics.incrTotalWriteTime(took);
-        ReceiverInternals.manageWriterOsCache(receiver, packet.end(), packet.seqno());
+    }
+
+    /** The checksums of all that is written go to their file, and readers see the length. */
+    void publish() throws IOException {
+        if (published < written) {
+            receiver.flushOrSync(false, lastSeqno);
+            show();
+        }
+    }
+
+    /** As {@link #publish}, and both files go to the disk. */
+    void sync(long seqno) throws IOException {
+        receiver.flushOrSync(true, seqno);
+        if (published < written) {
+            show();
+        }
+    }
+
+    private void show() throws IOException {
+        receiver.replica().setLastChecksumAndDataLen(written, lastSum);
+        published = written;
+        ReceiverInternals.manageWriterOsCache(receiver, written, lastSeqno);
     }
 
     private void checkSums(Packet packet) throws IOException {

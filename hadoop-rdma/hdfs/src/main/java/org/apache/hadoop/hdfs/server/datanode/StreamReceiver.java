@@ -27,7 +27,8 @@ import org.verbena.hadoop.net.CoreSocketChannel;
  * Opening, syncing and closing of the replica are Hadoop's, whose receiver it is. Where it does not apply, all of it is Hadoop's:
  * a next DataNode by TCP, checksums that have to be translated, storage other than plain files.
  *
- * <p>A packet is sent on, stored and then acknowledged, before the next one is read. So no queue of packets grows here.
+ * <p>A packet is sent on and stored before the next one is read. So no queue of packets grows here. Before it is acknowledged, and
+ * before this thread waits, {@link #publish} shows it to readers.
  */
 final class StreamReceiver extends BlockReceiver {
     private static final Logger LOG = DataNode.LOG;
@@ -115,9 +116,11 @@ final class StreamReceiver extends BlockReceiver {
                 Packet packet = input.next();
                 last = packet.isLast();
                 receivePacket(packet);
+                int length = packet.length();
+                input.release();
                 waitForAcks(from.hasInput());
                 if (throttler != null) {
-                    throttler.throttle(packet.length());
+                    throttler.throttle(length);
                 }
             }
             finish();
@@ -147,6 +150,7 @@ final class StreamReceiver extends BlockReceiver {
      */
     private void waitForAcks(boolean more) throws IOException {
         if (acks == null) {
+            publish();
             return;
         }
         if (next != null) {
@@ -180,19 +184,21 @@ final class StreamReceiver extends BlockReceiver {
             dataNode.metrics.incrPacketsReceived();
         }
         sendOn(packet);
-        store(packet);
+        if (packet.length() > 0) {
+            verify(packet);
+            writer.write(packet);
+        }
+        if (packet.sync()) {
+            writer.sync(packet.seqno());
+        }
         if (acks != null) {
             acks.stored(packet, nanos);
         }
     }
 
-    private void store(Packet packet) throws IOException {
-        if (packet.length() > 0) {
-            verify(packet);
-            writer.write(packet);
-        } else if (packet.sync()) {
-            flushOrSync(true, packet.seqno());
-        }
+    /** What is stored is seen by readers. */
+    void publish() throws IOException {
+        writer.publish();
     }
 
     // ------------------------------------------------------------------------------------------ the next DataNode
@@ -317,6 +323,11 @@ final class StreamReceiver extends BlockReceiver {
     }
 
     private void giveUp() throws IOException {
+        try {
+            publish(); // what has come counts for a recovery
+        } catch (IOException e) {
+            LOG.debug("{}: the last packets do not count", block(), e);
+        }
         boolean restarts = dataNode.isRestarting() && isAcknowledged();
         if (restarts) {
             markForRestart();

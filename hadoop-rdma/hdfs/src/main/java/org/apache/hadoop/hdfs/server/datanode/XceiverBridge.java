@@ -59,6 +59,11 @@ public final class XceiverBridge {
         return OwnReceiver.LEFT.sum();
     }
 
+    /** Packets that our receiver has used where they lay, in this process. */
+    public static long packetsUncopied() {
+        return OwnReceiver.UNCOPIED.sum();
+    }
+
     /**
      * Sets who makes the DataNode's sockets to other DataNodes.
      *

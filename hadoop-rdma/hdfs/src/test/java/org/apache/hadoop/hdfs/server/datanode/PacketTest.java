@@ -2,6 +2,7 @@
 package org.apache.hadoop.hdfs.server.datanode;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -34,7 +35,7 @@ class PacketTest {
     void its_parts_lie_in_the_buffer_into_which_it_was_read() throws IOException {
         ByteBuffer bytes = encoded(512, false, DATA, DATA);
         assertEquals(bytes.limit(), Packet.length(bytes));
-        Packet packet = Packet.of(bytes);
+        Packet packet = Packet.first(bytes);
         assertEquals(512, packet.offset());
         assertEquals(512 + DATA, packet.end());
         assertEquals(7, packet.seqno());
@@ -48,19 +49,32 @@ class PacketTest {
 
     @Test
     void the_last_one_of_a_block_has_no_data() throws IOException {
-        assertTrue(Packet.of(encoded(512, true, 0, 0)).isLast());
-        assertThrows(IOException.class, () -> Packet.of(encoded(0, true, DATA, DATA)));
+        assertTrue(Packet.first(encoded(512, true, 0, 0)).isLast());
+        assertThrows(IOException.class, () -> Packet.first(encoded(0, true, DATA, DATA)));
+    }
+
+    @Test
+    void a_part_of_one_is_none_yet_and_of_several_the_first_is_given() throws IOException {
+        ByteBuffer one = encoded(512, false, DATA, DATA);
+        for (int length : new int[] {0, 1, Packet.LENGTHS, one.limit() - 1}) {
+            assertNull(Packet.first(one.slice(0, length)), () -> length + " bytes");
+        }
+        ByteBuffer other = encoded(512 + DATA, false, DATA, DATA);
+        ByteBuffer two = ByteBuffer.allocate(one.limit() + other.limit()).put(one.duplicate()).put(other).flip();
+        assertEquals(one.limit(), Packet.first(two).whole().limit());
+        assertEquals(512, Packet.first(two).offset());
+        assertEquals(512 + DATA, Packet.first(two.slice(one.limit(), one.limit())).offset());
     }
 
     @Test
     void one_that_claims_more_data_than_it_has_is_refused() {
-        assertThrows(IOException.class, () -> Packet.of(encoded(0, false, DATA + SUMS + 1, DATA)));
-        assertThrows(IOException.class, () -> Packet.of(encoded(0, false, -1, DATA)));
+        assertThrows(IOException.class, () -> Packet.first(encoded(0, false, DATA + SUMS + 1, DATA)));
+        assertThrows(IOException.class, () -> Packet.first(encoded(0, false, -1, DATA)));
     }
 
     @Test
     void one_before_the_beginning_of_a_block_is_refused() {
-        assertThrows(IOException.class, () -> Packet.of(encoded(-512, false, DATA, DATA)));
+        assertThrows(IOException.class, () -> Packet.first(encoded(-512, false, DATA, DATA)));
     }
 
     @Test
@@ -85,7 +99,7 @@ class PacketTest {
             try {
                 int length = Packet.length(bytes);
                 if (length <= bytes.limit()) {
-                    Packet packet = Packet.of(bytes.slice(0, length));
+                    Packet packet = Packet.first(bytes);
                     assertTrue(packet.length() >= 0 && packet.data().remaining() == packet.length() && packet.offset() >= 0,
                         () -> "seed " + seed + ": " + packet);
                 }

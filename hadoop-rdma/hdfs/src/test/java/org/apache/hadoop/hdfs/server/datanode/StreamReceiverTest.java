@@ -30,6 +30,10 @@ import org.apache.hadoop.hdfs.protocol.datatransfer.PipelineAck;
 import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.BlockOpResponseProto;
 import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.Status;
 import org.apache.hadoop.io.EnumSetWritable;
+import org.apache.hadoop.metrics2.AbstractMetric;
+import org.apache.hadoop.metrics2.impl.MetricsCollectorImpl;
+import org.apache.hadoop.metrics2.impl.MetricsRecordImpl;
+import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -97,6 +101,21 @@ class StreamReceiverTest {
     private static long reserved() {
         return cluster.dataNodes().stream().flatMap(node -> node.getFSDataset().getVolumeInfoMap().values().stream())
             .mapToLong(info -> (Long) ((Map<?, ?>) info).get("reservedSpaceForReplicas")).sum();
+    }
+
+    /** How often all DataNodes have written checksums to a file. */
+    private static long flushes() {
+        long sum = 0;
+        for (DataNode node : cluster.dataNodes()) {
+            MetricsCollectorImpl collector = new MetricsCollectorImpl();
+            DefaultMetricsSystem.instance().getSource(node.getMetrics().name()).getMetrics(collector, true);
+            for (MetricsRecordImpl record : collector.getRecords()) {
+                for (AbstractMetric metric : record.metrics()) {
+                    sum += metric.name().equals("FlushNanosNumOps") ? metric.value().longValue() : 0;
+                }
+            }
+        }
+        return sum;
     }
 
     private static void assertSuccess(PipelineAck ack, long seqno, int nodes) {
@@ -187,6 +206,58 @@ class StreamReceiverTest {
         }
         assertArrayEquals(content, Files.readAllBytes(cluster.replicas(block.getBlock()).get(0)));
         assertSumsAreRight(block.getBlock(), content);
+    }
+
+    @Test
+    void packets_that_come_together_are_not_copied_and_their_checksums_are_written_together() throws Exception {
+        int packets = 6;
+        LocatedBlock block = allocate();
+        byte[] content = ReceiverCluster.content(packets * CHUNK);
+        try (WireWriter writer = new WireWriter(cluster, block)) {
+            assertEquals(Status.SUCCESS, writer.create(1).status());
+            long flushes = flushes();
+            long uncopied = XceiverBridge.packetsUncopied();
+            for (int i = 0; i < packets; i++) { // they leave in one message
+                writer.send(i, i * CHUNK, Arrays.copyOfRange(content, i * CHUNK, (i + 1) * CHUNK));
+            }
+            for (int i = 0; i < packets; i++) {
+                assertSuccess(writer.ack(), i, 1);
+            }
+            assertEquals(content.length, replica(block).getBytesOnDisk());
+            assertEquals(content.length, replica(block).getVisibleLength());
+            assertEquals(flushes + 1, flushes());
+            assertEquals(uncopied + packets, XceiverBridge.packetsUncopied());
+            assertSumsAreRight(block.getBlock(), content);
+        }
+    }
+
+    @Test
+    void packets_before_one_that_is_corrupt_are_acknowledged_and_count() throws Exception {
+        LocatedBlock block = allocate();
+        byte[] content = ReceiverCluster.content(2 * CHUNK);
+        try (WireWriter writer = new WireWriter(cluster, block)) {
+            assertEquals(Status.SUCCESS, writer.create(1).status());
+            ByteBuffer corrupt = writer.packet(1, CHUNK, Arrays.copyOfRange(content, CHUNK, 2 * CHUNK), false);
+            corrupt.put(corrupt.limit() - 1, (byte) ~corrupt.get(corrupt.limit() - 1));
+            assertSuccess(writer.send(0, 0, Arrays.copyOf(content, CHUNK)).send(corrupt).ack(), 0, 1);
+            assertEquals(Status.ERROR_CHECKSUM, PipelineAck.getStatusFromHeader(writer.ack().getHeaderFlag(0)));
+            assertTrue(writer.hasEnded());
+        }
+        assertEquals(CHUNK, replica(block).getBytesOnDisk());
+    }
+
+    @Test
+    void packets_that_come_with_the_end_of_their_stream_count() throws Exception {
+        LocatedBlock block = allocate();
+        byte[] content = ReceiverCluster.content(3 * CHUNK);
+        try (WireWriter writer = new WireWriter(cluster, block)) {
+            assertEquals(Status.SUCCESS, writer.create(1).status());
+            for (int i = 0; i < 3; i++) {
+                writer.send(i, i * CHUNK, Arrays.copyOfRange(content, i * CHUNK, (i + 1) * CHUNK));
+            }
+            writer.sendAll();
+        }
+        ReceiverCluster.until("the packets count", () -> replica(block).getBytesOnDisk() == content.length);
     }
 
     private static void assertSumsAreRight(ExtendedBlock block, byte[] content) throws IOException {

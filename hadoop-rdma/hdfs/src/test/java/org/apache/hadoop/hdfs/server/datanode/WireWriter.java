@@ -92,6 +92,10 @@ final class WireWriter implements AutoCloseable {
         return send(packet(seqno, offset, data, false));
     }
 
+    void sendAll() throws IOException {
+        out.flush();
+    }
+
     PipelineAck ack() throws IOException {
         out.flush();
         PipelineAck ack = new PipelineAck();
