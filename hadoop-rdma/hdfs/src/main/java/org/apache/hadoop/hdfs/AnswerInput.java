@@ -5,47 +5,48 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ReadableByteChannel;
+import java.util.Collection;
 import org.apache.hadoop.hdfs.protocol.datatransfer.DataTransferProtoUtil;
 import org.apache.hadoop.hdfs.protocol.datatransfer.PacketHeader;
 import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.BlockOpResponseProto;
 import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.Status;
 import org.apache.hadoop.util.DataChecksum;
 
-/** A DataNode's answer to a read, taken in as few pieces as it comes in. Of one thread. */
+/**
+ * A DataNode's answers to reads, taken in as few pieces as they come in. What is read stays in the buffer that it came into, which
+ * no later answer overwrites. Of one thread.
+ */
 final class AnswerInput {
     private static final int LENGTH_MOST = 5;
     /** A response or a packet that is longer belongs to no small read. */
     private static final int MESSAGE_MOST = 1 << 20;
     /** Room for a response, for headers, and for checksums and chunks beside what was asked for. */
     private static final int BESIDE = 2048;
+    /** Answers that are expected share a buffer of so many bytes at most. */
+    private static final int SHARED_MOST = 128 << 10;
 
     private final ReadableByteChannel in;
-    private final boolean verify;
-    private final String path;
-    private ByteBuffer buffer;
+    private ByteBuffer buffer = ByteBuffer.allocate(0);
 
-    /**
-     * Begins an answer.
-     *
-     * @param length how many bytes were asked for
-     * @param path for messages
-     */
-    AnswerInput(ReadableByteChannel in, int length, boolean verify, String path) {
+    AnswerInput(ReadableByteChannel in) {
         this.in = in;
-        this.verify = verify;
-        this.path = path;
-        this.buffer = ByteBuffer.allocate(length + BESIDE).flip();
+    }
+
+    /** Nothing has come beside the answers that were read. */
+    boolean isEmpty() {
+        return !buffer.hasRemaining();
     }
 
     /**
-     * Reads all of it, and checks it.
+     * Reads the next answer, and checks it.
      *
-     * @param offset the first byte that was asked for, in the block
-     * @param length how many
+     * @param request that it answers
+     * @param following requests whose answers come next
      * @return the bytes
      * @throws IOException when it is no such answer, or a chunk is damaged
      */
-    ByteBuffer read(long offset, int length) throws IOException {
+    ByteBuffer read(ReadRequest request, Collection<ReadRequest> following) throws IOException {
+        makeRoom(request, following);
         BlockOpResponseProto response = response();
         if (response.getStatus() != Status.SUCCESS) {
             throw new IOException(response.getStatus() + ": " + response.getMessage());
@@ -55,18 +56,55 @@ final class AnswerInput {
             throw new IOException("chunks of no bytes: " + response.getReadOpChecksumInfo().getChecksum());
         }
         long place = response.getReadOpChecksumInfo().getChunkOffset();
-        if (place < 0 || place > offset || place <= offset - checksum.getBytesPerChecksum()) {
-            throw new IOException("the first chunk is at " + place + ", not at " + offset);
+        if (place < 0 || place > request.offset() || place <= request.offset() - checksum.getBytesPerChecksum()) {
+            throw new IOException("the first chunk is at " + place + ", not at " + request.offset());
         }
-        ByteBuffer bytes = ByteBuffer.allocate(length);
-        for (long seqno = -1; place < offset + length; seqno++) {
-            place += packet(checksum, seqno, place, offset, bytes);
-        }
+        ByteBuffer bytes = packets(request, checksum, place);
         PacketHeader end = header();
         if (!end.isLastPacketInBlock() || end.getDataLen() != 0) {
             throw new IOException("no end after the last byte: " + end);
         }
+        return bytes;
+    }
+
+    /** So that the buffer of one answer, or of several small ones, is filled by one read where they have come. */
+    private void makeRoom(ReadRequest request, Collection<ReadRequest> following) {
+        int least = request.length() + BESIDE;
+        if (buffer.capacity() - buffer.position() < least) {
+            int wanted = least;
+            for (ReadRequest next : following) {
+                wanted = Math.min(SHARED_MOST, wanted + next.length() + BESIDE);
+            }
+            grow(Math.max(least, wanted));
+        }
+    }
+
+    private void grow(int room) {
+        buffer = ByteBuffer.allocate(Math.max(room, buffer.remaining())).put(buffer).flip();
+    }
+
+    /** What was asked for: in most answers it is in one packet. */
+    private ByteBuffer packets(ReadRequest request, DataChecksum checksum, long begin) throws IOException {
+        ByteBuffer first = packet(request, checksum, -1, begin);
+        long place = begin + first.capacity();
+        ByteBuffer wanted = wanted(request, first, begin);
+        if (wanted.remaining() == request.length()) {
+            return wanted;
+        }
+        ByteBuffer bytes = ByteBuffer.allocate(request.length()).put(wanted);
+        for (long seqno = 0; place < request.end(); seqno++) {
+            ByteBuffer next = packet(request, checksum, seqno, place);
+            bytes.put(wanted(request, next, place));
+            place += next.capacity();
+        }
         return bytes.flip();
+    }
+
+    /** The part of a packet's data that was asked for. */
+    private static ByteBuffer wanted(ReadRequest request, ByteBuffer data, long place) {
+        int from = (int) Math.min(data.capacity(), Math.max(0, request.offset() - place));
+        int to = (int) Math.min(data.capacity(), request.end() - place);
+        return data.slice(from, Math.max(0, to - from));
     }
 
     private BlockOpResponseProto response() throws IOException {
@@ -97,8 +135,8 @@ final class AnswerInput {
         return packet;
     }
 
-    /** Adds what was asked for of a packet. Returns how many bytes it has. */
-    private int packet(DataChecksum checksum, long lastSeqno, long place, long offset, ByteBuffer into) throws IOException {
+    /** The data of the next packet, checked if that was asked for. */
+    private ByteBuffer packet(ReadRequest request, DataChecksum checksum, long lastSeqno, long place) throws IOException {
         PacketHeader header = header();
         int length = header.getDataLen();
         int chunks = (length + checksum.getBytesPerChecksum() - 1) / checksum.getBytesPerChecksum();
@@ -109,14 +147,11 @@ final class AnswerInput {
         }
         int first = buffer.position() + sums;
         ByteBuffer data = buffer.slice(first, length);
-        if (verify) {
-            checksum.verifyChunkedSums(data, buffer.slice(buffer.position(), sums), path, place);
+        if (request.verify()) {
+            checksum.verifyChunkedSums(data, buffer.slice(buffer.position(), sums), request.path(), place);
         }
-        int skipped = (int) Math.max(0, offset - place);
-        int count = Math.min(length - skipped, into.remaining());
-        into.put(data.slice(skipped, Math.max(0, count)));
         buffer.position(first + length);
-        return length;
+        return data;
     }
 
     /** Returns the count, when so many bytes are there. */
@@ -128,7 +163,7 @@ final class AnswerInput {
             return count;
         }
         if (buffer.position() + count > buffer.capacity()) {
-            buffer = ByteBuffer.allocate(count + BESIDE).put(buffer).flip();
+            grow(count + BESIDE);
         }
         int begin = buffer.position();
         buffer.position(buffer.limit()).limit(buffer.capacity());

@@ -8,12 +8,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Stream;
+import javax.net.SocketFactory;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileRange;
@@ -81,15 +87,15 @@ class SmallReadsTest {
     void positioned_vectored_and_small_sequential_reads_give_the_files_bytes() throws Exception {
         try (DistributedFileSystem files = cluster.client()) {
             byte[] content = write(files, "reads", SIZE);
-            long before = SmallBlockReader.READS.sum();
+            long before = ReadConnection.ANSWERS.sum();
             int[][] ranges = {{0, 1}, {511, 2}, {512, 4096}, {70_000, 4096}, {1, 65_536}, {SIZE - 1, 1}, {SIZE - 700, 700}};
             for (int[] range : ranges) {
                 assertArrayEquals(Arrays.copyOfRange(content, range[0], range[0] + range[1]),
                     read(files, "reads", range[0], range[1]), "at " + range[0]);
             }
-            assertEquals(ranges.length, SmallBlockReader.READS.sum() - before);
+            assertEquals(ranges.length, ReadConnection.ANSWERS.sum() - before);
             assertArrayEquals(Arrays.copyOfRange(content, 3, 3 + 65_537), read(files, "reads", 3, 65_537));
-            assertEquals(ranges.length, SmallBlockReader.READS.sum() - before);
+            assertEquals(ranges.length, ReadConnection.ANSWERS.sum() - before);
             List<FileRange> vector = List.of(FileRange.createFileRange(10, 5000), FileRange.createFileRange(200_000, 4096));
             try (FSDataInputStream in = files.open(path("reads"))) {
                 in.readVectored(vector, ByteBuffer::allocate);
@@ -97,7 +103,7 @@ class SmallReadsTest {
                     ByteBuffer bytes = range.getData().get();
                     assertEquals(ByteBuffer.wrap(content, (int) range.getOffset(), range.getLength()), bytes);
                 }
-                assertEquals(ranges.length + 2, SmallBlockReader.READS.sum() - before);
+                assertEquals(ranges.length + 2, ReadConnection.ANSWERS.sum() - before);
             }
             byte[] small = write(files, "small", 10_000);
             try (FSDataInputStream in = files.open(path("small"))) {
@@ -106,7 +112,7 @@ class SmallReadsTest {
                 assertArrayEquals(Arrays.copyOfRange(small, 7000, 10_000), in.readAllBytes());
                 assertEquals(-1, in.read());
             }
-            assertEquals(ranges.length + 3, SmallBlockReader.READS.sum() - before);
+            assertEquals(ranges.length + 3, ReadConnection.ANSWERS.sum() - before);
         }
     }
 
@@ -114,9 +120,9 @@ class SmallReadsTest {
     void hadoops_reader_reads_when_the_setting_says_so() throws Exception {
         try (DistributedFileSystem files = cluster.client("verbena.hdfs.reader=stock")) {
             byte[] content = write(files, "stock", SIZE);
-            long before = SmallBlockReader.READS.sum();
+            long before = ReadConnection.ANSWERS.sum();
             assertArrayEquals(Arrays.copyOfRange(content, 5, 4101), read(files, "stock", 5, 4096));
-            assertEquals(before, SmallBlockReader.READS.sum());
+            assertEquals(before, ReadConnection.ANSWERS.sum());
         }
     }
 
@@ -130,6 +136,62 @@ class SmallReadsTest {
             }
             files.setVerifyChecksum(false);
             assertArrayEquals(Arrays.copyOfRange(content, SIZE - 10, SIZE), read(files, "hedged", SIZE - 10, 10));
+        } finally {
+            WriteCluster.endHedgedReads();
+        }
+    }
+
+    /** Makes sockets without a channel, and notes where they connect to. */
+    public static final class PlainSockets extends SocketFactory {
+        private static final List<Integer> PORTS = new CopyOnWriteArrayList<>();
+
+        @Override
+        public Socket createSocket() {
+            return new Socket() {
+                @Override
+                public void connect(SocketAddress address, int timeout) throws IOException {
+                    PORTS.add(((InetSocketAddress) address).getPort());
+                    super.connect(address, timeout);
+                }
+            };
+        }
+
+        @Override
+        public Socket createSocket(String host, int port) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public Socket createSocket(String host, int port, InetAddress local, int localPort) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public Socket createSocket(InetAddress host, int port) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public Socket createSocket(InetAddress host, int port, InetAddress local, int localPort) {
+            throw new UnsupportedOperationException();
+        }
+    }
+
+    @Test
+    void reads_by_sockets_without_a_channel_share_one_connection() throws Exception {
+        try (DistributedFileSystem files = cluster.client("dfs.client.context=plain",
+            "hadoop.rpc.socket.factory.class.ClientProtocol=" + PlainSockets.class.getName())) {
+            byte[] content = write(files, "plain", SIZE);
+            PlainSockets.PORTS.clear();
+            try (FSDataInputStream in = files.open(path("plain"))) {
+                for (int place = 0; place < 10; place++) {
+                    byte[] bytes = new byte[4096];
+                    in.readFully(place * 20_001L, bytes);
+                    assertArrayEquals(Arrays.copyOfRange(content, place * 20_001, place * 20_001 + 4096), bytes);
+                }
+            }
+            assertEquals(1, PlainSockets.PORTS.stream().filter(port -> cluster.dataNodes().stream()
+                .anyMatch(node -> node.getXferPort() == port)).count());
         }
     }
 

@@ -2,6 +2,7 @@
 // Hadoop's own NameNode and DataNodes in this JVM, and clients with our file system.
 package org.apache.hadoop.hdfs;
 
+import java.lang.reflect.Field;
 import java.nio.file.Path;
 import java.util.Map;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
@@ -15,11 +16,19 @@ final class WriteCluster extends LocalHdfs {
     WriteCluster(Path work, int count) throws Exception {
         super(work, Map.of("dfs.blocksize", Integer.toString(BLOCK), "dfs.namenode.redundancy.interval.seconds", "50ms",
             "fs.hdfs.impl", VerbenaFileSystem.class.getName(), "fs.AbstractFileSystem.hdfs.impl", VerbenaHdfs.class.getName(),
-            "verbena.hdfs.reader", "auto", "dfs.datanode.socket.reuse.keepalive", "600000")); // no stream ends between two reads
+            "verbena.hdfs.reader", "auto", "dfs.datanode.socket.reuse.keepalive", "600000", // no stream ends between two reads
+            "dfs.block.scanner.volume.bytes.per.second", "0")); // damage is found by readers
         for (int i = 0; i < count; i++) {
             start(work.resolve("data" + i).toUri().toString());
         }
         untilLive(count);
+    }
+
+    /** Hedged reads are those of all clients of a JVM, once one has them. */
+    static void endHedgedReads() throws ReflectiveOperationException {
+        Field pool = DFSClient.class.getDeclaredField("HEDGED_READ_THREAD_POOL");
+        pool.setAccessible(true);
+        pool.set(null, null);
     }
 
     DataNode dataNode(int index) {
