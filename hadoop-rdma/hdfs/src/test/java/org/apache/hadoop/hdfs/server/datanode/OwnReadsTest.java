@@ -8,14 +8,20 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.ChecksumException;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileRange;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Options.ChecksumOpt;
 import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
@@ -24,10 +30,12 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.verbena.hadoop.hdfs.VerbenaFileSystem;
 
 /** Hadoop's client reads, with block tokens, and DataNodes answer by {@link OwnReads}. */
 class OwnReadsTest {
     private static final int SIZE = 200_001;
+    private static final int RANGES = 100;
 
     @TempDir
     private static Path work;
@@ -102,6 +110,47 @@ class OwnReadsTest {
         assertArrayEquals(Arrays.copyOfRange(content, 5, 5 + 65_537), read("reads", 5, 65_537));
         assertEquals(1, OwnReads.LEFT.sum() - left);
         assertEquals(9, OwnReads.TAKEN.sum() - taken);
+    }
+
+    /** A client with our file system. */
+    private static FileSystem ours() throws IOException {
+        Configuration own = new Configuration(cluster.conf());
+        own.set("fs.hdfs.impl", VerbenaFileSystem.class.getName());
+        return FileSystem.newInstance(own);
+    }
+
+    @Test
+    void requests_that_come_before_the_last_answer_has_left_are_answered_in_their_order() throws Exception {
+        byte[] content = ReceiverCluster.content(3 * ReceiverCluster.BLOCK);
+        write("ahead", content);
+        long taken = OwnReads.TAKEN.sum();
+        long left = OwnReads.LEFT.sum();
+        List<FileRange> ranges = IntStream.range(0, RANGES).mapToObj(i -> FileRange.createFileRange(30_001L * i, 4096)).toList();
+        try (FileSystem files = ours(); FSDataInputStream in = files.open(path("ahead"))) {
+            in.readVectored(ranges, ByteBuffer::allocate);
+        }
+        for (FileRange range : ranges) {
+            assertEquals(ByteBuffer.wrap(content, (int) range.getOffset(), range.getLength()), range.getData().get());
+        }
+        assertTrue(OwnReads.TAKEN.sum() - taken >= RANGES, "answered: " + (OwnReads.TAKEN.sum() - taken));
+        assertEquals(0, OwnReads.LEFT.sum() - left);
+    }
+
+    @Test
+    void a_block_that_is_gone_is_found_out_by_hadoop_amid_requests_for_others() throws Exception {
+        byte[] content = ReceiverCluster.content(3 * ReceiverCluster.BLOCK);
+        write("amid", content);
+        ExtendedBlock second = cluster.files().getClient().getLocatedBlocks("/amid", 0).get(1).getBlock();
+        for (Path replica : cluster.replicas(second).subList(0, 2)) {
+            Files.delete(replica);
+        }
+        List<FileRange> ranges = IntStream.range(0, RANGES).mapToObj(i -> FileRange.createFileRange(30_001L * i, 4096)).toList();
+        try (FileSystem files = ours(); FSDataInputStream in = files.open(path("amid"))) {
+            in.readVectored(ranges, ByteBuffer::allocate);
+        }
+        for (FileRange range : ranges) {
+            assertEquals(ByteBuffer.wrap(content, (int) range.getOffset(), range.getLength()), range.getData().get());
+        }
     }
 
     @Test
