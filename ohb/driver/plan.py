@@ -232,6 +232,9 @@ ROWS = (
     Row("hdfs.small", "hdfs", "files of 64 KiB and 1 MiB, 3 replicas, written by VerbenaFileSystem to all at once; one host",
         HADOOP_STOCK + ", by TCP over loopback", {"cells": "small", "ours": "parallel"}, {"cells": "quick small"},
         metric="hdfs.write.r3.c1.65536.throughput"),
+    Row("hdfs.pread", "hdfs", "4 and 64 KiB at any place, 1 and 4 clients; 16 places of 4 KiB by a vectored read; Verbena's reader "
+        "(verbena.hdfs.reader=auto)", HADOOP_STOCK + ", by TCP over loopback", {"cells": "pread", "ours": "reader"},
+        {"cells": "quick pread", "ours": "reader"}, metric="hdfs.positioned.c1.4096.latency"),
     *_hdfs_reads(), _hdfs_receiver(),
     Row("mr", "mr", "MapReduce jobs: MR-AVG, MR-RAND, MR-SKEW and TeraSort of 1 GB", "the same cluster with the stock shuffle",
         {"cells": "all"}, {"cells": "quick"}, metric="mr.avg.*.wall"),

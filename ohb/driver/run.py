@@ -184,11 +184,12 @@ class Runner:
 
     def _hdfs(self, row, params, entry, part):
         stock = hdfs.short_circuit() if params.get("stock") == "short-circuit" else {}
-        ours = hdfs.parallel() if params.get("ours") == "parallel" else {}
+        ours = {"parallel": hdfs.parallel, "reader": hdfs.reader}.get(params.get("ours"), dict)()
         ours = hdfs.receiver(params["receiver"]) if "receiver" in params else ours
         with hdfs.clusters(self.root, os.path.join(self.work, "hdfs"), stock, row.network, ours) as sides:
             hdfs.warm(sides)
-            self._perf(row, entry, part, lambda index: hdfs.pairs(sides, hdfs.SETS[params["cells"]], index), HADOOP_SECONDS)
+            measured = hdfs.measured(params["cells"])
+            self._perf(row, entry, part, lambda index: measured(sides, index), HADOOP_SECONDS)
             entry["notes"] += sides[1].said()
         return True  # HdfsLoad compares what it reads
 

@@ -32,6 +32,11 @@ QUICK_SMALL_CELLS = [(64 << 10, 3, 1), (MIB, 3, 1)]
 WRITE_CELLS = [(64 << 10, 3, 1), (MIB, 3, 1), (64 * MIB, 1, 1), (64 * MIB, 3, 1), (64 * MIB, 3, 4), (1024 * MIB, 3, 1)]
 SETS = {"all": CELLS, "quick": QUICK, "writes": WRITE_CELLS, "reads": READ_CELLS, "quick reads": QUICK_READ_CELLS,
         "small": SMALL_CELLS, "quick small": QUICK_SMALL_CELLS}
+RANGES = 16  # of a vectored read
+# (what, bytes of a range, clients, reads of a client): of the row about positioned reads
+PREAD_CELLS = [("positioned", 4096, 1, READS), ("positioned", 4096, 4, READS // 2), ("vectored", 4096, 1, READS // 4),
+               ("positioned", 64 << 10, 1, READS)]
+PREAD_SETS = {"pread": PREAD_CELLS, "quick pread": [cell for cell in PREAD_CELLS if cell[2] == 1]}
 BY_TCP = {"core-site": {"verbena.core.tl.enable": "self,tcp"}}  # between hosts
 
 
@@ -44,6 +49,11 @@ def short_circuit():
 def parallel():
     """Properties of clients that write small files to all replicas at once."""
     return {"core-site": {"fs.hdfs.impl": "org.verbena.hadoop.hdfs.VerbenaFileSystem"}}
+
+
+def reader():
+    """Properties of clients and DataNodes with which Verbena serves small reads."""
+    return {"core-site": {**parallel()["core-site"], "verbena.hdfs.reader": "auto"}}
 
 
 def receiver(name):
@@ -99,7 +109,7 @@ class Side:
         answer = json.loads(self._load.line(LIMIT))
         if "error" in answer:
             raise Failed(f"{self._load.name}: {answer['error']}; its log is {self._load.log}")
-        if self._short_circuit and words[0] in ("read", "positioned") and answer["short_circuit"] < answer["bytes"]:
+        if self._short_circuit and words[0] in ("read", "positioned", "vectored") and answer["short_circuit"] < answer["bytes"]:
             raise Failed(f"{self._load.name} read {answer['short_circuit']} of {answer['bytes']} bytes by short-circuit, not all: "
                          f"the reason is in its log, {self._load.log}")
         return answer["ns"] / 1e9, answer["bytes"], hadoop.processor_seconds(pids) - before
@@ -150,7 +160,8 @@ def warm(sides, rounds=3):
         for seed in range(1, 1 + rounds):
             side.ask("write", 16 * MIB, 2, 3, 1, seed)
             side.ask("read")
-            side.ask("positioned", 500)
+            side.ask("positioned", 500, 4096)
+            side.ask("vectored", 50, RANGES, 4096)
             side.ask("delete")
             for clients in (1, 4):
                 side.ask("write", SMALL, SMALL_FILES // clients, 3, clients, seed)
@@ -174,7 +185,7 @@ def _measured(side, size, replicas, clients, seed, amount, reads):
         found[row, "throughput", "MiB/s"] = moved / MIB / seconds
         found[row, "cpu", "s/GiB"] = max(processor, 0.01) / (moved / MIB / 1024)
     if size == 64 * MIB and clients == 1 and reads:
-        seconds, moved, _ = side.ask("positioned", reads)
+        seconds, moved, _ = side.ask("positioned", reads, 4096)
         found["positioned", "latency", "us"] = seconds / (moved / 4096) * 1e6
     side.ask("delete")
     return found
@@ -191,3 +202,31 @@ def pairs(sides, cells, index, amount=BYTES, reads=READS):
         entries += [{"row": f"hdfs.{row}", "transport": f"r{replicas}.c{clients}", "size": size, "metric": metric, "unit": unit,
                      "raw": got[0][row, metric, unit], "ours": got[1][row, metric, unit]} for row, metric, unit in got[0]]
     return entries
+
+
+def _preads(side, cell, seed):
+    """{(metric, unit): value} of one cell of positioned reads at one side."""
+    what, size, clients, reads = cell
+    side.ask("write", 64 * MIB, 1, 1, clients, seed)
+    seconds, _, processor = side.ask(what, reads, *([RANGES] if what == "vectored" else []), size)
+    side.ask("delete")
+    return {("latency", "us"): seconds / reads * 1e6, ("cpu", "us"): max(processor, 0.01) / (reads * clients) * 1e6}
+
+
+def pread_pairs(sides, cells, index):
+    """As pairs, of positioned and vectored reads of files of 64 MiB with one replica; a latency is that of a call."""
+    entries = []
+    for number, cell in enumerate(cells):
+        got = {}
+        for side in (0, 1) if index % 2 == 0 else (1, 0):
+            got[side] = _preads(sides[side], cell, 1000 * index + number)
+        entries += [{"row": f"hdfs.{cell[0]}", "transport": f"c{cell[2]}", "size": cell[1], "metric": metric, "unit": unit,
+                     "raw": got[0][metric, unit], "ours": got[1][metric, unit]} for metric, unit in got[0]]
+    return entries
+
+
+def measured(name):
+    """What measures each cell of a set once: a function of both sides and the number of the pair."""
+    if name in PREAD_SETS:
+        return lambda sides, index: pread_pairs(sides, PREAD_SETS[name], index)
+    return lambda sides, index: pairs(sides, SETS[name], index)

@@ -25,7 +25,7 @@ class Scripted:
         self._asked.append((self._name, *words))
         if words[0] == "write":
             self._bytes = words[1] * words[2] * words[4]
-        moved = 4096 * words[1] if words[0] == "positioned" else 0 if words[0] == "delete" else self._bytes
+        moved = words[1] * words[2] if words[0] == "positioned" else 0 if words[0] == "delete" else self._bytes
         return self._seconds, moved, 2 * self._seconds
 
 
@@ -77,10 +77,25 @@ class Pairs(unittest.TestCase):
         sides = Scripted("stock", 2, asked), Scripted("ours", 1, asked)
         hdfs.pairs(sides, [(64 * hdfs.MIB, 1, 1)], 0, 64 * hdfs.MIB, 500)
         self.assertEqual(asked[0][1:4], ("write", 64 * hdfs.MIB, 1))
-        self.assertIn(("stock", "positioned", 500), asked)
+        self.assertIn(("stock", "positioned", 500, 4096), asked)
         asked.clear()
         hdfs.pairs(sides, [(64 * hdfs.MIB, 1, 1)], 0, 64 * hdfs.MIB, 0)
         self.assertNotIn("positioned", [words[1] for words in asked])
+
+
+class PositionedReads(unittest.TestCase):
+    def test_a_latency_is_that_of_a_call_and_both_sides_make_the_same(self):
+        asked = []
+        sides = Scripted("stock", 2, asked), Scripted("ours", 1, asked)
+        entries = hdfs.measured("pread")(sides, 1)
+        named = {core.metric_name(entry): (entry["raw"], entry["ours"]) for entry in entries}
+        self.assertEqual(named["hdfs.positioned.c1.4096.latency"], (2e6 / hdfs.READS, 1e6 / hdfs.READS))
+        self.assertEqual(named["hdfs.vectored.c1.4096.latency"], (8e6 / hdfs.READS, 4e6 / hdfs.READS))
+        self.assertEqual(named["hdfs.positioned.c4.4096.cpu"], (2e6 / hdfs.READS, 1e6 / hdfs.READS))  # 4 clients, half the reads
+        self.assertEqual([words[1:] for words in asked if words[0] == "stock"],
+                         [words[1:] for words in asked if words[0] == "ours"])
+        self.assertIn(("ours", "vectored", hdfs.READS // 4, hdfs.RANGES, 4096), asked)
+        self.assertEqual(asked[0][0], "ours")
 
 
 class AskTest(unittest.TestCase):
@@ -116,22 +131,23 @@ class AskTest(unittest.TestCase):
 
 
 class Small(unittest.TestCase):
-    def test_only_our_side_of_its_row_writes_in_parallel(self):
+    def test_only_our_side_of_a_row_has_our_file_system(self):
         asked = {}
-        for name in ("hdfs", "hdfs.small"):
+        for name in ("hdfs", "hdfs.small", "hdfs.pread"):
             def clusters(_root, _folder, stock, _network, ours, name=name):
                 asked[name] = [side.get("core-site", {}).get("fs.hdfs.impl", "stock").rpartition(".")[2] for side in (stock, ours)]
                 raise Failed("enough")
             with tempfile.TemporaryDirectory() as work, unittest.mock.patch.object(hdfs, "clusters", clusters), \
                     unittest.mock.patch("driver.plan.missing", return_value=None):
                 Runner(work, work, os.path.join(work, "r.json"), True, 1).run(plan.select(name)[:1])
-        self.assertEqual(asked, {"hdfs": ["stock", "stock"], "hdfs.small": ["stock", "VerbenaFileSystem"]})
+        self.assertEqual(asked, {"hdfs": ["stock", "stock"], "hdfs.small": ["stock", "VerbenaFileSystem"],
+                                 "hdfs.pread": ["stock", "VerbenaFileSystem"]})
 
 
 class Properties(unittest.TestCase):
-    def test_only_stock_has_short_circuit_and_only_ours_the_receiver_each_in_its_row(self):
+    def test_only_stock_has_short_circuit_and_only_ours_receiver_or_reader_each_in_its_row(self):
         asked = {}
-        for name in ("hdfs", "hdfs.shortcircuit", "hdfs.hosts.10gbit", "hdfs.receiver"):
+        for name in ("hdfs", "hdfs.shortcircuit", "hdfs.hosts.10gbit", "hdfs.receiver", "hdfs.pread"):
             def clusters(_root, _folder, stock, network, ours, name=name):
                 asked[name] = stock.get("hdfs-site", {}).get("dfs.client.read.shortcircuit"), network, ours
                 raise Failed("enough")
@@ -140,7 +156,8 @@ class Properties(unittest.TestCase):
                 Runner(work, work, os.path.join(work, "r.json"), True, 1).run(plan.select(name)[:1])
         self.assertEqual(asked, {"hdfs": (None, None, {}), "hdfs.shortcircuit": ("true", None, {}),
                                  "hdfs.hosts.10gbit": (None, "10gbit", {}),
-                                 "hdfs.receiver": (None, None, {"hdfs-site": {"verbena.hdfs.receiver": "auto"}})})
+                                 "hdfs.receiver": (None, None, {"hdfs-site": {"verbena.hdfs.receiver": "auto"}}),
+                                 "hdfs.pread": (None, None, hdfs.reader())})
 
 
 class Hosts(unittest.TestCase):

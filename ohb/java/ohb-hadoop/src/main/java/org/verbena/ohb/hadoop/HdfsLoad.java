@@ -8,14 +8,15 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.verbena.ohb.hadoop.Load.Cell;
 
 /**
  * Answers lines on standard input with one line of JSON each: {@code write SIZE COUNT REPLICAS CLIENTS SEED}, then
- * {@code read} and {@code positioned READS} of the same files, {@code delete}; {@code quit} ends it. The site files are those
- * of the class path. Standard output carries answers alone.
+ * {@code read}, {@code positioned READS BYTES} and {@code vectored READS RANGES BYTES} of the same files, {@code delete};
+ * {@code quit} ends it. The site files are those of the class path. Standard output carries answers alone.
  */
 public final class HdfsLoad {
     private static final String PAUSE = "dfs.client.block.write.locateFollowingBlock.";
@@ -76,15 +77,32 @@ public final class HdfsLoad {
             case "write" -> moved(load.write(cell), cell.bytes(), load);
             case "read" -> moved(load.read(cell), cell.bytes(), load);
             case "positioned" -> {
-                int reads = Integer.parseInt(words[1]);
-                yield moved(load.positioned(cell, reads), 4096L * reads * cell.count() * cell.clients(), load);
+                int[] numbers = numbers(words, "READS BYTES");
+                yield moved(load.positioned(cell, numbers[0], numbers[1]), bytes(cell, numbers), load);
+            }
+            case "vectored" -> {
+                int[] numbers = numbers(words, "READS RANGES BYTES");
+                yield moved(load.vectored(cell, numbers[0], numbers[1], numbers[2]), bytes(cell, numbers), load);
             }
             case "delete" -> {
                 load.delete();
                 yield moved(0, 0, load);
             }
-            default -> throw new IllegalArgumentException("unknown command; known are write, read, positioned, delete, quit");
+            default -> throw new IllegalArgumentException("unknown command; known are write, read, positioned, vectored, delete, "
+                + "quit");
         };
+    }
+
+    private static int[] numbers(String[] words, String names) {
+        if (words.length != 1 + names.split(" ").length) {
+            throw new IllegalArgumentException(words[0] + " " + names);
+        }
+        return Arrays.stream(words, 1, words.length).mapToInt(Integer::parseInt).toArray();
+    }
+
+    /** What reads of all files move: the product of their numbers, of each file. */
+    private static long bytes(Cell cell, int[] numbers) {
+        return Arrays.stream(numbers).asLongStream().reduce((long) cell.count() * cell.clients(), (a, b) -> a * b);
     }
 
     private static String moved(long nanoseconds, long bytes, Load load) {

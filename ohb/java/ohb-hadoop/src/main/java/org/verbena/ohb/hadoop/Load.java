@@ -3,6 +3,7 @@ package org.verbena.ohb.hadoop;
 
 import java.io.IOException;
 import java.io.OutputStream;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -13,6 +14,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FileRange;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hdfs.client.HdfsDataInputStream;
@@ -21,7 +23,6 @@ import org.apache.hadoop.hdfs.client.HdfsDataInputStream;
 final class Load implements AutoCloseable {
     private static final Path FOLDER = new Path("/ohb");
     private static final int BUFFER = 1 << 16;
-    private static final int SMALL = 4096;
 
     private final FileSystem files;
     private final ExecutorService threads = Executors.newCachedThreadPool();
@@ -75,21 +76,48 @@ final class Load implements AutoCloseable {
         });
     }
 
-    /** Reads {@code reads} times 4 KiB of each file, at places that the seed chooses. Returns nanoseconds. */
-    long positioned(Cell cell, int reads) throws IOException {
+    /** Reads {@code reads} times so many bytes of each file, at places that the seed chooses. Returns nanoseconds. */
+    long positioned(Cell cell, int reads, int bytes) throws IOException {
         Content content = new Content(cell.seed());
         return timed(cell, (client, number) -> {
-            byte[] buffer = new byte[SMALL];
+            byte[] buffer = new byte[bytes];
             Random random = new Random(cell.seed() + client);
             try (FSDataInputStream in = files.open(path(client, number), BUFFER)) {
                 for (int i = 0; i < reads; i++) {
-                    long place = (long) (random.nextDouble() * (cell.size() - SMALL));
-                    in.readFully(place, buffer, 0, SMALL);
-                    check(content, place, buffer, SMALL, path(client, number));
+                    long place = (long) (random.nextDouble() * (cell.size() - bytes));
+                    in.readFully(place, buffer, 0, bytes);
+                    check(content, place, buffer, bytes, path(client, number));
                 }
                 count(in);
             }
         });
+    }
+
+    /** Makes {@code reads} vectored reads of each file, with so many ranges each. Returns nanoseconds. */
+    long vectored(Cell cell, int reads, int ranges, int bytes) throws IOException {
+        Content content = new Content(cell.seed());
+        return timed(cell, (client, number) -> {
+            Random random = new Random(cell.seed() + client);
+            try (FSDataInputStream in = files.open(path(client, number), BUFFER)) {
+                for (int i = 0; i < reads; i++) {
+                    List<FileRange> parts = parts(random, cell.size() / ranges, ranges, bytes);
+                    in.readVectored(parts, ByteBuffer::allocate);
+                    for (FileRange part : parts) {
+                        check(content, part.getOffset(), part.getData().join().array(), bytes, path(client, number));
+                    }
+                }
+                count(in);
+            }
+        });
+    }
+
+    /** Each at a place of its own part of the file, so that none overlap. */
+    private static List<FileRange> parts(Random random, long part, int ranges, int bytes) {
+        List<FileRange> parts = new ArrayList<>();
+        for (int i = 0; i < ranges; i++) {
+            parts.add(FileRange.createFileRange(i * part + (long) (random.nextDouble() * (part - bytes)), bytes));
+        }
+        return parts;
     }
 
     private void count(FSDataInputStream in) {

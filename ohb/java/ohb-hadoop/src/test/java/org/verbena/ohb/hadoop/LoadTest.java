@@ -8,9 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.verbena.ohb.hadoop.Load.Cell;
 
 /** The content of files, and the load on Hadoop's local file system. */
@@ -53,15 +55,19 @@ class LoadTest {
         try (Load load = new Load(files)) {
             assertTrue(load.write(CELL) > 0);
             assertTrue(load.read(CELL) > 0);
-            assertTrue(load.positioned(CELL, 10) > 0);
+            assertTrue(load.positioned(CELL, 10, 4096) > 0);
+            assertTrue(load.vectored(CELL, 10, 16, 4096) > 0);
             assertEquals(0, load.takeShortCircuit(), "another file system has no short-circuit reads");
             Path damaged = folder.resolve("ohb/1-1");
             byte[] bytes = Files.readAllBytes(damaged);
             assertEquals(CELL.size(), bytes.length);
             bytes[bytes.length - 1]++;
             Files.write(damaged, bytes);
-            String text = assertThrows(IOException.class, () -> load.read(CELL)).getMessage();
-            assertTrue(text.contains("1-1: byte " + (CELL.size() - 1) + " differs from the one that was written"), text);
+            for (Executable reads : List.<Executable>of(() -> load.read(CELL),
+                () -> load.positioned(CELL, 10, (int) CELL.size()), () -> load.vectored(CELL, 10, 1, (int) CELL.size()))) {
+                String text = assertThrows(IOException.class, reads).getMessage();
+                assertTrue(text.contains("1-1: byte " + (CELL.size() - 1) + " differs from the one that was written"), text);
+            }
             load.delete();
             assertTrue(!Files.exists(folder.resolve("ohb")));
         }
