@@ -136,6 +136,10 @@ class ModeCase(unittest.TestCase):
     def is_healthy(self):
         return "is HEALTHY" in self.client.run("hdfs", "fsck", "/").stdout
 
+    def is_closed(self, path):
+        """Whether nobody writes a file, and no DataNode recovers its last block."""
+        return "Files currently being written" not in self.client.run("hdfs", "fsck", path).stdout
+
     def assert_same(self, source, path):
         copy = self.folder / "copy"
         copy.unlink(missing_ok=True)

@@ -43,6 +43,8 @@ class BesideCases:
         self.dfs("-createSnapshot", "/data", "before")
         self.dfs("-appendToFile", str(source), "/data/appended")
         self.dfs("-truncate", "-w", str(MIB + MIB // 2), "/data/truncated")
+        # The command waits for the length alone, which the NameNode tells before a DataNode has the shorter block.
+        self.wait_for("the truncated file is closed", lambda: self.is_closed("/data/truncated"))
         self.dfs("-rm", "-skipTrash", "/data/deleted")
         whole = self.folder / "whole"
         whole.write_bytes(half.read_bytes() + source.read_bytes())
