@@ -41,6 +41,7 @@ class BesideCases:
         for name in ("appended", "truncated", "deleted"):
             self.put(source if name != "appended" else half, f"/data/{name}", 3)
         self.dfs("-createSnapshot", "/data", "before")
+        self.addCleanup(self.client.run, "hdfs", "dfs", "-deleteSnapshot", "/data", "before")  # after a failure: it keeps /data
         self.dfs("-appendToFile", str(source), "/data/appended")
         self.dfs("-truncate", "-w", str(MIB + MIB // 2), "/data/truncated")
         # The command waits for the length alone, which the NameNode tells before a DataNode has the shorter block.
