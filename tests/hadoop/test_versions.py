@@ -9,6 +9,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 TRANSPORT = ["test_cluster.HdfsTest.test_a_command_of_another_process_finds_it_and_copies_a_file_in_and_out",
              "test_cluster.HdfsTest.test_the_end_of_a_daemon_is_seen_and_a_new_one_registers"]
+OLD_CLIENT = ["test_old_client"]
 RECEIVER = ["test_receiver_modes"]
 
 
@@ -25,6 +26,9 @@ class VersionsTest(unittest.TestCase):
 
     def test_3_3_6_starts_and_files_go_in_and_out(self):
         self.run_on("3.3.6", *TRANSPORT)  # without the memory tier: that Hadoop has no type of storage for it
+
+    def test_3_3_6_has_its_own_client_and_a_line_says_so(self):
+        self.run_on("3.3.6", *OLD_CLIENT)
 
     def test_3_4_2_passes_the_default_tier(self):
         self.run_on("3.4.2")

@@ -25,4 +25,9 @@ public abstract class ParallelHdfs extends Hdfs {
             replaced.close();
         }
     }
+
+    /** Whether the client is ours: not with an old Hadoop. */
+    protected final boolean isParallel() {
+        return dfs instanceof ParallelClient;
+    }
 }

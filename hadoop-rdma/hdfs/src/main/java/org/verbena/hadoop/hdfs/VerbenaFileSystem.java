@@ -9,8 +9,6 @@ import java.io.IOException;
 import java.net.URI;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.ParallelFileSystem;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import org.verbena.core.plugin.SettingTable;
 import org.verbena.hadoop.hdfs.settings.HdfsConf;
 
@@ -19,8 +17,6 @@ import org.verbena.hadoop.hdfs.settings.HdfsConf;
  * {@code fs.hdfs.impl} in a client's core-site.xml. Everything else is Hadoop's.
  */
 public final class VerbenaFileSystem extends ParallelFileSystem {
-    private static final Logger LOG = LoggerFactory.getLogger(VerbenaFileSystem.class);
-
     /** Hadoop makes it by reflection and then initializes it. */
     public VerbenaFileSystem() {
     }
@@ -37,6 +33,11 @@ public final class VerbenaFileSystem extends ParallelFileSystem {
         return table.bool(HDFS_ENABLED) && table.choice(HDFS_READER).equals("auto");
     }
 
+    /** Whether files of these settings have anything that Hadoop's client lacks. */
+    static boolean wantsOwnClient(Configuration conf) {
+        return limitOf(conf) > 0 || readsSmallOf(conf);
+    }
+
     @Override
     protected long limit(Configuration conf) {
         return limitOf(conf);
@@ -50,9 +51,8 @@ public final class VerbenaFileSystem extends ParallelFileSystem {
     @Override
     public void initialize(URI uri, Configuration conf) throws IOException {
         super.initialize(uri, conf);
-        if ((limit(conf) > 0 || readsSmall(conf)) && !isParallel()) {
-            LOG.warn("Verbena: Hadoop's client reads and writes all files: Verbena's class loader has no classes of Hadoop 3.4 or "
-                + "later; put Verbena's jar beside Hadoop's");
+        if (wantsOwnClient(conf) && !isParallel()) {
+            HadoopsClient.tell();
         }
     }
 }

@@ -11,6 +11,9 @@ import org.apache.hadoop.fs.ParallelHdfs;
 public final class VerbenaHdfs extends ParallelHdfs {
     /** Hadoop calls it by reflection. */
     VerbenaHdfs(URI uri, Configuration conf) throws IOException, URISyntaxException {
-        super(uri, conf, VerbenaFileSystem.limitOf(conf), VerbenaFileSystem.readsSmallOf(conf));
+        super(HadoopsClient.reachable(uri), conf, VerbenaFileSystem.limitOf(conf), VerbenaFileSystem.readsSmallOf(conf));
+        if (VerbenaFileSystem.wantsOwnClient(conf) && !isParallel()) {
+            HadoopsClient.tell();
+        }
     }
 }

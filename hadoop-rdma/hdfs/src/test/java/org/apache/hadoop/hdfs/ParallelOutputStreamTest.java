@@ -232,7 +232,8 @@ final class ParallelOutputStreamTest {
 
         @Override
         protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
-            if (!name.startsWith("org.verbena.hadoop.") && !name.startsWith("org.apache.hadoop.hdfs.Parallel")) {
+            if (!name.startsWith("org.verbena.hadoop.") && !name.startsWith("org.apache.hadoop.hdfs.Parallel")
+                && !name.startsWith("org.apache.hadoop.fs.Parallel")) {
                 return super.loadClass(name, resolve);
             }
             Class<?> known = findLoadedClass(name);
@@ -257,6 +258,14 @@ final class ParallelOutputStreamTest {
             assertTrue(write(other, "/other-loader", WriteCluster.content(1000)));
         }
         assertIsEverywhere("/other-loader", WriteCluster.content(1000));
+    }
+
+    @Test
+    void in_another_class_loader_than_hadoops_a_file_context_is_refused_with_the_cure() throws Exception {
+        Configuration conf = new Configuration(files.getConf());
+        conf.setClassLoader(new OwnLoader());
+        String told = String.valueOf(assertThrows(RuntimeException.class, () -> FileContext.getFileContext(conf)).getCause());
+        assertTrue(told.contains("put it beside Hadoop's jars, or remove fs.AbstractFileSystem.hdfs.impl"), told);
     }
 
     @Test
