@@ -70,7 +70,9 @@ public final class LustreFlusher {
         Set<String> told = new HashSet<>();
         while (true) {
             Flusher.Pass pass = passed(flusher, once);
-            told.retainAll(pass.problems());
+            if (!once) {
+                told.retainAll(pass.problems());
+            }
             for (String problem : pass.problems()) {
                 if (told.add(problem)) {
                     LOG.error("Verbena: {}", problem);
@@ -79,6 +81,9 @@ public final class LustreFlusher {
             if (once && (pass.left() == 0 || !pass.problems().isEmpty())) {
                 pass.problems().forEach(System.err::println);
                 return pass.left() == 0 ? 0 : 1;
+            }
+            if (once) {
+                flusher.awaited().stream().filter(told::add).forEach(System.err::println);
             }
             Thread.sleep(PAUSE_MS); // files come at any time, from any host
         }

@@ -53,11 +53,26 @@ public final class Flusher {
         return new Pass(left, List.copyOf(problems));
     }
 
-    /** A writer that gives no sign is dead: its file has the length that its record says. */
+    /** A line for each file that is flushed after its writer's close, or after the writer's death. */
+    public List<String> awaited() throws IOException {
+        List<String> lines = new ArrayList<>();
+        for (long inode : inodes()) {
+            try {
+                lines.add(Record.read(records.open(inode)).path() + " waits for its writer to close it; a writer of another host "
+                    + "that gives no sign for " + buffer.conf.leaseMs() / 1000
+                    + " s (verbena.lustre.buffer.lease.s) counts as dead");
+            } catch (NoSuchFileException e) {
+                continue; // closed
+            }
+        }
+        return lines;
+    }
+
+    /** A writer that has ended, or gives no sign, is dead: its file has the length that its record says. */
     private void endSilentWriter(long inode) throws IOException {
         try {
             Path open = records.open(inode);
-            if (buffer.silence.isOver(open)) {
+            if (Owner.hasEnded(Record.read(open).owner()) || buffer.silence.isOver(open)) {
                 Files.move(open, records.closed(inode), StandardCopyOption.ATOMIC_MOVE);
                 buffer.steps.at("closed for its writer");
             }

@@ -12,7 +12,7 @@ import java.util.List;
  * What the shared directory knows of a file in the buffer, at one moment: lines that its writer has appended.
  *
  * <pre>
- * verbena-buffer 1 ID PATH           first line; the path that the file had when it was made
+ * verbena-buffer 2 ID OWNER PATH     first line; the process that writes the file; the path that it had when it was made
  * c NUMBER OFFSET LENGTH CRC         a chunk that a server has
  * end LENGTH MILLISECONDS            last line of a closed file: its length, and its time of modification
  * </pre>
@@ -20,17 +20,18 @@ import java.util.List;
  * Bytes between the chunks are in the shared file. A last line without its end belongs to a writer that died, and counts as absent.
  *
  * @param id of the file, random: no other file has it, also after a deletion
+ * @param owner the process that writes it ({@link Owner})
  * @param path that it had when it was made
  * @param chunks by their offset
  * @param length of a closed file; -1: its writer did not say
  * @param modified milliseconds; -1: its writer did not say
  */
-record Record(String id, String path, List<Chunk> chunks, long length, long modified) {
-    private static final String MARK = "verbena-buffer 1 ";
+record Record(String id, String owner, String path, List<Chunk> chunks, long length, long modified) {
+    private static final String MARK = "verbena-buffer 2 ";
     private static final String END = "end";
 
-    static String head(String id, String path) {
-        return MARK + id + " " + path.replace('\n', ' ') + "\n";
+    static String head(String id, String owner, String path) {
+        return MARK + id + " " + owner + " " + path.replace('\n', ' ') + "\n";
     }
 
     static String end(long length, long modified) {
@@ -41,11 +42,14 @@ record Record(String id, String path, List<Chunk> chunks, long length, long modi
         String[] lines = Files.readString(file, StandardCharsets.UTF_8).split("\n", -1);
         if (lines.length < 2 || !lines[0].startsWith(MARK)) {
             if (lines.length < 2) {
-                return new Record("", "", List.of(), -1, -1); // its writer died while it began
+                return new Record("", "", "", List.of(), -1, -1); // its writer died while it began
             }
             throw Records.damaged(file, null);
         }
-        String[] head = lines[0].substring(MARK.length()).split(" ", 2);
+        String[] head = lines[0].substring(MARK.length()).split(" ", 3);
+        if (head.length < 3) {
+            throw Records.damaged(file, null);
+        }
         List<Chunk> chunks = new ArrayList<>();
         long length = -1;
         long modified = -1;
@@ -62,7 +66,7 @@ record Record(String id, String path, List<Chunk> chunks, long length, long modi
                 throw Records.damaged(file, e);
             }
         }
-        return new Record(head[0], head.length > 1 ? head[1] : "", List.copyOf(chunks), length, modified);
+        return new Record(head[0], head[1], head[2], List.copyOf(chunks), length, modified);
     }
 
     /** The first byte behind all chunks. */

@@ -72,7 +72,7 @@ final class RecordWriter {
     }
 
     private boolean link(Path target, String path) throws IOException {
-        append(Record.head(id, path));
+        append(Record.head(id, Owner.here(), path));
         Path data = records.data(inode);
         try {
             Files.createLink(data, target);

@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
 import java.util.Arrays;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -384,6 +385,29 @@ class BufferTest {
             sink.abandon();
         }
         flushAll(Fault.ASYNC);
+        place.expectFile("file", bytes);
+    }
+
+    @Test
+    void a_file_whose_writer_has_ended_on_this_host_is_flushed_at_once_and_one_that_waits_is_named() throws Exception {
+        byte[] bytes = Place.bytes(22, LENGTH);
+        try (Buffer writer = process(Fault.ASYNC); Buffer process = process(Fault.ASYNC)) {
+            Flusher flusher = new Flusher(process);
+            Sink sink = place.create(writer, "file");
+            sink.write(ByteBuffer.wrap(bytes));
+            sink.flush();
+            assertEquals(new Flusher.Pass(1, List.of()), flusher.pass());
+            assertEquals(List.of("file waits for its writer to close it; a writer of another host that gives no sign for 600 s "
+                + "(verbena.lustre.buffer.lease.s) counts as dead"), flusher.awaited());
+            Path open = process.records.open(Records.inodeOf(place.root.resolve("file")));
+            String record = Files.readString(open);
+            Files.writeString(open, record.replace(Owner.here(), OwnerTest.ended()));
+            assertEquals(new Flusher.Pass(0, List.of()), flusher.pass());
+            assertEquals(List.of(), flusher.awaited());
+            IOException told = assertThrows(IOException.class, sink::flush);
+            assertTrue(told.getMessage().contains("gave no sign"), told.getMessage());
+            sink.abandon();
+        }
         place.expectFile("file", bytes);
     }
 

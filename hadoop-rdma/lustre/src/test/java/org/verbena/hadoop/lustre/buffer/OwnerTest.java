@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.hadoop.lustre.buffer;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+
+/** Which processes have surely ended. */
+class OwnerTest {
+    /** Of a process that has ended. */
+    static String ended() throws Exception {
+        Process process = new ProcessBuilder("sleep", "1000").start();
+        String owner = Owner.of(process.pid());
+        assertFalse(Owner.hasEnded(owner));
+        process.destroyForcibly().waitFor();
+        return owner;
+    }
+
+    @Test
+    void a_process_has_ended_when_it_is_killed() throws Exception {
+        assertTrue(Owner.hasEnded(ended()));
+        assertFalse(Owner.hasEnded(Owner.here()));
+    }
+
+    @Test
+    void another_process_with_the_same_id_is_not_the_one_that_has_ended() throws Exception {
+        String[] words = Owner.here().split("/");
+        assertTrue(Owner.hasEnded(String.join("/", words[0], words[1], words[2], words[3] + "0")));
+    }
+
+    @Test
+    void of_other_hosts_and_other_spaces_of_ids_nothing_is_known() throws Exception {
+        String[] words = ended().split("/");
+        assertFalse(Owner.hasEnded(String.join("/", "other", words[1], words[2], words[3])));
+        assertFalse(Owner.hasEnded(String.join("/", words[0], "pid:[1]", words[2], words[3])));
+        for (String none : new String[] {"", "x", "/", words[0] + "/" + words[1]}) {
+            assertFalse(Owner.hasEnded(none), none);
+        }
+    }
+}
