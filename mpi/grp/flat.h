@@ -15,4 +15,7 @@ void flat_bcast(sched_t *sched, void *buffer, size_t length, int root);
 void flat_reduce(sched_t *sched, void *inout, size_t count, const grp_reduce_t *reduce, int root);
 void flat_allreduce(sched_t *sched, void *inout, size_t count, const grp_reduce_t *reduce);
 
+/* scan.c: elements of a message of a scan, which has one level only. */
+size_t flat_scan_piece(sched_t *sched, size_t count, const grp_reduce_t *reduce);
+
 #endif

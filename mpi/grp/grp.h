@@ -38,7 +38,8 @@ typedef enum grp_way {
     GRP_TREE = 1 << 2,     /* or the root with each */
     GRP_SPREAD = 1 << 4,   /* or a ring */
     GRP_EXCHANGE = 1 << 6, /* or each with each */
-    GRP_DOUBLING = 1 << 8  /* or halving */
+    GRP_DOUBLING = 1 << 8, /* or halving */
+    GRP_CHAIN = 1 << 10    /* or the same in pieces */
 } grp_way_t;
 
 typedef struct grp {

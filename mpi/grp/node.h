@@ -93,6 +93,7 @@ typedef enum node_kind {
     NODE_ALLTOALL,
     NODE_TO_ROOT,
     NODE_TO_ALL,
+    NODE_SCAN,
     NODE_PIECES
 } node_kind_t;
 
@@ -114,6 +115,15 @@ static inline int node_reduce_fits(const grp_t *grp, size_t count, const grp_red
            table_is_few(TABLE_REDUCE, grp_size(grp), bytes * ranks);
 }
 
+/* Each rank of a scan reads the elements of those before it. */
+static inline int node_scan_fits(const grp_t *grp, size_t count, const grp_reduce_t *reduce)
+{
+    const size_t ranks = (size_t)grp_size(grp);
+    const size_t bytes = count * reduce->element;
+    return !reduce->foreign && count <= NODE_REDUCE / ranks && bytes <= NODE_BYTES &&
+           table_is_few(TABLE_SCAN, grp_size(grp), bytes * ranks);
+}
+
 int node_barrier(node_set_t *set);
 /* Any number of bytes, NODE_BYTES at a time; the root is up to NODE_BUFFERS of them ahead. */
 int node_bcast(node_set_t *set, void *buffer, size_t length, int root);
@@ -122,6 +132,9 @@ int node_allreduce(node_set_t *set, const void *mine, void *result, size_t count
 /* The same as part of a collective of another kind. */
 int node_allreduce_of(node_set_t *set, node_kind_t kind, const void *mine, void *result, size_t count,
                       const grp_reduce_t *reduce);
+
+/* As grp_scan. */
+int node_scan(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int exclusive);
 
 /* Reductions of any number of bytes through node memory (node_pieces.c). Whether there is memory for them: 1 or 0, the same at
  * all members, which decide at the first one; negative: a failure. */
@@ -136,8 +149,12 @@ int node_reduce_pieces(node_set_t *set, const void *mine, void *result, size_t c
 /* This rank gets the elements from first to end. result may be where mine is. */
 int node_reduce_scatter_pieces(node_set_t *set, const void *mine, void *result, size_t count,
                                const grp_reduce_t *reduce, size_t first, size_t end);
+int node_scan_pieces(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce,
+                     int exclusive);
+/* to = lower OP upper; to may be upper. */
+void node_join(const grp_reduce_t *reduce, const void *lower, const void *upper, void *to, size_t count);
 /* result: elements of all ranks, at most NODE_BYTES of each, combined in the order of an allreduce, or of a reduce. */
-typedef enum node_order { NODE_ORDER_ALL, NODE_ORDER_ROOT } node_order_t;
+typedef enum node_order { NODE_ORDER_ALL, NODE_ORDER_ROOT, NODE_ORDER_SCAN } node_order_t;
 void node_combine(const grp_reduce_t *reduce, const void *const *from, int size, size_t count, void *result,
                   node_order_t order);
 
@@ -169,6 +186,9 @@ int node_levels_barrier(grp_t *grp);
 int node_levels_bcast(grp_t *grp, void *buffer, size_t length, int root);
 int node_levels_reduce(grp_t *grp, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int root);
 int node_levels_allreduce(grp_t *grp, const void *mine, void *result, size_t count, const grp_reduce_t *reduce);
+/* The ranks of each node follow one another (L2). */
+int node_levels_scan(grp_t *grp, const void *mine, void *result, size_t count, const grp_reduce_t *reduce,
+                     int exclusive);
 
 /* Rank 0 knows that all have come; half of a barrier, of which a broadcast of rank 0 is the other one. */
 int node_arrive(node_set_t *set);

@@ -5,7 +5,9 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "grp/flat.h"
 #include "grp/levels.h"
 #include "grp/node.h"
 
@@ -103,4 +105,101 @@ int node_levels_allreduce(grp_t *grp, const void *mine, void *result, size_t cou
         levels_near_bcast(sched, grp->levels, result, length);
     status = heads_run(grp, sched, status);
     return status < 0 || !by_slots ? status : node_bcast(grp->levels->inside.node, result, length, 0);
+}
+
+/* A scan at a rank of a node. */
+typedef struct scan {
+    const void *mine;
+    void *result;
+    size_t count;
+    const grp_reduce_t *reduce;
+    int exclusive;
+    int begins;           /* a rank of another node is before it */
+    int ends;             /* the next rank is on another node */
+    unsigned char *apart; /* what comes from the rank before; elements that go to the next one */
+} scan_t;
+
+/* The messages of the chain between two nodes. */
+static void scan_messages(sched_t *sched, const scan_t *scan, const unsigned char *out)
+{
+    const size_t element = scan->reduce->element;
+    const size_t piece = flat_scan_piece(sched, scan->count, scan->reduce);
+    const int rank = sched_rank(sched);
+    size_t at = 0;
+    do {
+        const size_t length = (scan->count - at < piece ? scan->count - at : piece) * element;
+        if (scan->begins)
+            sched_recv(sched, rank - 1, scan->apart + at * element, length);
+        if (scan->ends)
+            sched_send(sched, rank + 1, out + at * element, length);
+        at += length / element;
+    } while (at < scan->count);
+}
+
+/* The head puts its own elements behind those of the nodes before: to its result. */
+static int take_before(grp_t *grp, const scan_t *scan, int near)
+{
+    sched_t *sched = heads_open(grp, &near);
+    if (sched != NULL && near == 0)
+        scan_messages(sched, scan, NULL);
+    const int status = heads_run(grp, sched, near);
+    if (status == 0)
+        node_join(scan->reduce, scan->apart, scan->mine, scan->result, scan->count);
+    return status;
+}
+
+/* The number of the collective at the ranks that are no such head; the last rank of the node passes on. */
+static int pass_further(grp_t *grp, const scan_t *scan, int near)
+{
+    const unsigned char *out = near == 0 && scan->exclusive ? scan->apart : scan->result;
+    if (near == 0 && scan->ends && scan->exclusive)
+        node_join(scan->reduce, scan->result, scan->apart, scan->apart, scan->count);
+    sched_t *sched = heads_open(grp, &near);
+    if (sched != NULL)
+        scan_messages(sched, scan, out);
+    return heads_run(grp, sched, near);
+}
+
+static int near_scan(const grp_t *grp, const scan_t *scan)
+{
+    const grp_t *inside = &grp->levels->inside;
+    return (node_scan_fits(inside, scan->count, scan->reduce) ? node_scan : node_scan_pieces)(
+        inside->node, scan->begins ? scan->result : scan->mine, scan->result, scan->count, scan->reduce,
+        scan->exclusive);
+}
+
+/* Memory beside the result, where a rank needs it: 0 or a failure, which breaks the node's set. */
+static int scan_open(const grp_t *grp, scan_t *scan)
+{
+    const size_t bytes = scan->count * scan->reduce->element;
+    if (!scan->begins && !(scan->ends && scan->exclusive))
+        return 0;
+    scan->apart = malloc(bytes > 0 ? bytes : 1);
+    if (scan->apart == NULL) {
+        node_break(grp->levels->inside.node, grp_fail(VBN_ERR_NO_MEMORY, "no memory left for the data of the node"));
+        return VBN_ERR_NO_MEMORY;
+    }
+    if (scan->ends && bytes > 0)
+        memcpy(scan->apart, scan->mine, bytes);
+    return 0;
+}
+
+int node_levels_scan(grp_t *grp, const void *mine, void *result, size_t count, const grp_reduce_t *reduce,
+                     int exclusive)
+{
+    const levels_t *levels = grp->levels;
+    scan_t scan = {.mine = mine, .result = result, .count = count, .reduce = reduce, .exclusive = exclusive};
+    scan.begins = levels_is_head(levels) && grp_rank(grp) > 0;
+    scan.ends = levels->near->rank + 1 == levels->near->size && grp_rank(grp) + 1 < grp_size(grp);
+    int status = scan_open(grp, &scan);
+    if (scan.begins)
+        status = take_before(grp, &scan, status);
+    if (status == 0)
+        status = near_scan(grp, &scan);
+    if (!scan.begins)
+        status = pass_further(grp, &scan, status);
+    else if (status == 0 && exclusive && count > 0)
+        memcpy(result, scan.apart, count * reduce->element);
+    free(scan.apart);
+    return status;
 }

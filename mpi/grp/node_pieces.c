@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * node_pieces.c - reductions of much data within a node: of each piece every rank reduces its share out of all ranks' memory.
- * Two phases for each piece: a rank's elements are there; its reduced share is there. Shares are combined as node_reduce and
- * node_allreduce do it (N4).
+ * Two phases for each piece: a rank's elements are there; its reduced share is there. Shares are combined as node_reduce,
+ * node_allreduce and node_scan do it (N4).
  *
  * Data in node memory (MPI_Alloc_mem, windows, OpenSHMEM's heap) is read where it lies, and results there are written by all. Other
  * data goes through a buffer in node memory: a rank copies its elements to it, but for its own share, which nobody else reads,
  * and puts its reduced share in that place. The lines of the first phase say where each rank's data and result lie. If no rank
- * needs a buffer, the whole is one piece.
+ * needs a buffer, the whole is one piece. A scan has another result for each rank: who reduces a share puts it in the place of
+ * that rank's elements, which nobody else reads.
  *
  * Each rank has two buffers, for pieces in turns. Who has seen that all have begun a piece knows that all are done with the
  * one before it, so the buffer of that one is free for the next. Only ranks with a result wait for the second phase, and those
@@ -46,6 +47,7 @@ typedef struct work {
     size_t at, length;   /* bytes of the piece */
     piece_line_t *lines; /* of all ranks */
     int buffered;        /* a rank has its result through the buffers */
+    int exclusive;       /* a scan of the ranks before each one */
 } work_t;
 
 static unsigned char *buffer_of(const node_set_t *set, int rank, uint64_t number)
@@ -200,6 +202,55 @@ static void reduce_share(const node_set_t *set, const work_t *work)
     }
 }
 
+/* Where this rank puts another one's result, or its own, of a scan. The first rank needs none. */
+static unsigned char *result_of(const node_set_t *set, const work_t *work, int rank, size_t start)
+{
+    if (rank == set->rank)
+        return work->result + work->at + start;
+    if (work->lines[rank].to != PLACE_BUFFER)
+        return rt_node.parts + work->lines[rank].to + work->at + start;
+    return buffer_of(set, rank, work->number) + start;
+}
+
+/* Along the ranks. A result goes where the rank's elements may be, so those are read before it. */
+static void scan_part(const node_set_t *set, const work_t *work, size_t start, size_t length)
+{
+    static _Alignas(64) unsigned char apart[2][NODE_BYTES]; /* R1, as in reduce_share */
+    const size_t count = length / work->reduce->element;
+    const void *before = elements_of(set, work, 0, start);
+    for (int rank = 1; rank < set->size; rank++) {
+        unsigned char *to = result_of(set, work, rank, start);
+        void *upto = work->exclusive ? apart[rank % 2] : to;
+        if (!work->exclusive || rank + 1 < set->size)
+            node_join(work->reduce, before, elements_of(set, work, rank, start), upto, count);
+        if (work->exclusive)
+            memcpy(to, before, length);
+        before = upto;
+    }
+}
+
+/* This rank's share of a scan, as reduce_share. */
+static void scan_share(const node_set_t *set, const work_t *work)
+{
+    const size_t most = NODE_BYTES / work->reduce->element * work->reduce->element;
+    const size_t end = start_of(set, work, set->rank + 1);
+    size_t length;
+    for (size_t start = start_of(set, work, set->rank); start < end; start += length) {
+        length = end - start < most ? end - start : most;
+        scan_part(set, work, start, length);
+    }
+}
+
+/* This rank's result of a scan, but for its own share. */
+static void take_scanned(const node_set_t *set, const work_t *work)
+{
+    const unsigned char *buffer = buffer_of(set, set->rank, work->number);
+    const size_t start = start_of(set, work, set->rank);
+    const size_t end = start_of(set, work, set->rank + 1);
+    memcpy(work->result + work->at, buffer, start);
+    memcpy(work->result + work->at + end, buffer + end, work->length - end);
+}
+
 /* What this rank gets of a share, which is in the buffer of the rank that has reduced it. */
 static void take_share(const node_set_t *set, const work_t *work, int rank)
 {
@@ -215,7 +266,8 @@ static void take_share(const node_set_t *set, const work_t *work, int rank)
 static int take(node_set_t *set, work_t *work)
 {
     const uint64_t phase = node_begin(set);
-    reduce_share(set, work);
+    const int scans = work->order == NODE_ORDER_SCAN;
+    (scans ? scan_share : reduce_share)(set, work);
     if (say(set, work, phase) < 0)
         return set->status;
     if (work->line.from == PLACE_BUFFER && work->line.to == PLACE_NOWHERE) {
@@ -224,8 +276,10 @@ static int take(node_set_t *set, work_t *work)
     }
     if (meet(set, work, phase) < 0)
         return set->status;
-    for (int i = 0; i < set->size && work->line.to == PLACE_BUFFER; i++)
+    for (int i = 0; !scans && i < set->size && work->line.to == PLACE_BUFFER; i++)
         take_share(set, work, (set->rank + i) % set->size);
+    if (scans && work->line.to == PLACE_BUFFER)
+        take_scanned(set, work);
     node_done(set, phase);
     return 0;
 }
@@ -279,5 +333,19 @@ int node_reduce_scatter_pieces(node_set_t *set, const void *mine, void *result, 
     work.first = first * reduce->element;
     work.end = end * reduce->element;
     work.line.to = first == end ? PLACE_NOWHERE : PLACE_BUFFER;
+    return reduce_pieces(set, &work);
+}
+
+/* The first rank has its result already. */
+int node_scan_pieces(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce,
+                     int exclusive)
+{
+    const size_t bytes = count * reduce->element;
+    work_t work = {.reduce = reduce, .order = NODE_ORDER_SCAN, .mine = mine, .result = result, .count = count};
+    work.exclusive = exclusive;
+    work.end = bytes;
+    work.line.to = set->rank == 0 ? PLACE_NOWHERE : place_of(result, bytes);
+    if (set->rank == 0 && !exclusive && result != mine)
+        memcpy(result, mine, bytes);
     return reduce_pieces(set, &work);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * node_reduce.c - reduce and allreduce over slots: who needs the result reduces all lines by itself, in the order in which
- * the schedules of reduce.c combine them (N4).
+ * node_reduce.c - reduce, allreduce and scan over slots: who needs the result reduces all lines by itself, in the order in
+ * which the schedules of reduce.c and scan.c combine them (N4).
  */
 #include <string.h>
 
@@ -30,16 +30,20 @@ static inline void copy(void *to, const void *from, size_t length)
         memcpy(to, from, length);
 }
 
-/* to = lower OP upper; to may be upper. */
-static void join(const tree_t *tree, const void *lower, const void *upper, void *to)
+void node_join(const grp_reduce_t *reduce, const void *lower, const void *upper, void *to, size_t count)
 {
-    if (tree->reduce->combine != NULL) {
-        tree->reduce->combine(lower, upper, to, tree->count);
+    if (reduce->combine != NULL) {
+        reduce->combine(lower, upper, to, count);
         return;
     }
     if (upper != to)
-        copy(to, upper, tree->length);
-    tree->reduce->apply(tree->reduce, lower, to, tree->count);
+        copy(to, upper, count * reduce->element);
+    reduce->apply(reduce, lower, to, count);
+}
+
+static void join(const tree_t *tree, const void *lower, const void *upper, void *to)
+{
+    node_join(tree->reduce, lower, upper, to, tree->count);
 }
 
 /* Of the places from `first` on, as many as there are of a power of two: at `to`, or where a single rank's elements lie. */
@@ -84,6 +88,19 @@ static void like_reduce(tree_t *tree, int size, void *to)
     tree->places = size;
     tree->pairs = 0;
     (void)combine(tree, 0, power, to, 0); /* of two ranks at least: at `to` */
+}
+
+/* As the chain of a scan does it: of one rank at least. */
+static void along(const tree_t *tree, int size, void *to)
+{
+    const void *lower = tree->from[0];
+    for (int rank = 1; rank < size; rank++) {
+        void *upto = rank + 1 == size ? to : scratch[rank % 2];
+        join(tree, lower, tree->from[rank], upto);
+        lower = upto;
+    }
+    if (size == 1)
+        copy(to, lower, tree->length);
 }
 
 void node_combine(const grp_reduce_t *reduce, const void *const *from, int size, size_t count, void *result,
@@ -172,4 +189,29 @@ int node_allreduce_of(node_set_t *set, node_kind_t kind, const void *mine, void 
 int node_allreduce(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce)
 {
     return node_allreduce_of(set, NODE_TO_ALL, mine, result, count, reduce);
+}
+
+int node_scan(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int exclusive)
+{
+    const int ranks = exclusive ? set->rank : set->rank + 1;
+    const void *from[set->size];
+    const tree_t tree = {.reduce = reduce, .from = from, .count = count, .length = count * reduce->element};
+    node_is(set, NODE_SCAN, 0);
+    const uint64_t phase = node_begin(set);
+    if (set->status < 0)
+        return node_failed(set);
+    from[set->rank] = offer(set, phase, mine, tree.length);
+    if (from[set->rank] == NULL)
+        return set->status;
+    node_publish(set, phase, tree.length);
+    for (int rank = 0; rank < set->rank; rank++) {
+        from[rank] = node_data(set, phase, rank, tree.length);
+        if (from[rank] == NULL)
+            return set->status;
+    }
+    if (ranks > 0)
+        along(&tree, ranks, result);
+    node_done(set, phase);
+    node_tell_all(set);
+    return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * reduce.c - reduce by a binomial tree in the order of the ranks; allreduce by recursive doubling, of much data by a
- * reduce-scatter and an allgather, the ranks beyond a power of two folded into their neighbours; scan along the ranks.
+ * reduce-scatter and an allgather, the ranks beyond a power of two folded into their neighbours.
  */
 #include "grp/flat.h"
 #include "grp/steps.h"
@@ -191,33 +191,4 @@ void flat_allreduce(sched_t *sched, void *inout, size_t count, const grp_reduce_
         sched_recv(sched, rank + 1, inout, pair.length);
     }
     sched_wait(sched, 0);
-}
-
-/* Inclusive: the result is what goes to the next rank. Exclusive: it is what comes from the rank before. */
-void steps_scan(sched_t *sched, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int exclusive)
-{
-    const size_t length = count * reduce->element;
-    const int rank = sched_rank(sched);
-    void *scratch = sched_memory(sched, length);
-    void *before = exclusive ? result : scratch;
-    void *upto = exclusive ? scratch : result;
-    if (scratch == NULL)
-        return;
-    sched_copy(sched, upto, mine, length);
-    if (rank > 0) {
-        sched_recv(sched, rank - 1, before, length);
-        sched_wait(sched, 0);
-        sched_reduce(sched, reduce, before, upto, count);
-    }
-    if (rank + 1 < sched_size(sched))
-        sched_send(sched, rank + 1, upto, length);
-    sched_wait(sched, 0);
-}
-
-int grp_scan(grp_t *grp, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int exclusive)
-{
-    sched_t *sched = sched_open(grp);
-    if (sched != NULL)
-        steps_scan(sched, mine, result, count, reduce, exclusive);
-    return sched_run(sched);
 }

@@ -62,7 +62,7 @@ int grp_bcast(grp_t *grp, void *buffer, size_t length, int root)
 }
 
 /* More data than slots hold goes in pieces, of small elements and if there is memory for them: 1 or 0, or a failure. */
-static int near_allreduce_ready(grp_t *grp, int is_few, const grp_reduce_t *reduce)
+static int near_reduction_ready(grp_t *grp, int is_few, const grp_reduce_t *reduce)
 {
     const int near = is_few || (!reduce->foreign && reduce->element <= NODE_INLINE) ? node_ready(grp) : 0;
     return near > 0 && !is_few ? node_pieces_ready(grp->node) : near;
@@ -71,7 +71,7 @@ static int near_allreduce_ready(grp_t *grp, int is_few, const grp_reduce_t *redu
 int grp_allreduce(grp_t *grp, void *inout, size_t count, const grp_reduce_t *reduce)
 {
     const int is_few = node_reduce_fits(grp, count, reduce);
-    const int near = near_allreduce_ready(grp, is_few, reduce);
+    const int near = near_reduction_ready(grp, is_few, reduce);
     if (near < 0)
         return near;
     if (near > 0)
@@ -79,5 +79,19 @@ int grp_allreduce(grp_t *grp, void *inout, size_t count, const grp_reduce_t *red
     sched_t *sched = sched_open(grp);
     if (sched != NULL)
         steps_allreduce(sched, inout, count, reduce);
+    return sched_run(sched);
+}
+
+int grp_scan(grp_t *grp, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int exclusive)
+{
+    const int is_few = node_scan_fits(grp, count, reduce);
+    const int near = near_reduction_ready(grp, is_few, reduce);
+    if (near < 0)
+        return near;
+    if (near > 0)
+        return (is_few ? node_scan : node_scan_pieces)(grp->node, mine, result, count, reduce, exclusive);
+    sched_t *sched = sched_open(grp);
+    if (sched != NULL)
+        steps_scan(sched, mine, result, count, reduce, exclusive);
     return sched_run(sched);
 }

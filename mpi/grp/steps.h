@@ -28,6 +28,7 @@ void steps_alltoall(sched_t *sched, const grp_blocks_t *send, const grp_blocks_t
 #define STEPS_EXCHANGE_MOST 256u /* of a block of an alltoall that is copied six times */
 #define STEPS_DOUBLING_MOST                                                                                            \
     ((32u << 10) - 1) /* beyond, a rank of an allreduce sends each element twice, not once in each round */
+#define STEPS_CHAIN_MOST ((128u << 10) - 1) /* of a scan; beyond, the ranks work on different pieces at a time */
 void steps_gather_each(sched_t *sched, const void *mine, size_t length, const grp_blocks_t *blocks, int root);
 void steps_scatter_each(sched_t *sched, const grp_blocks_t *blocks, void *mine, size_t length, int root);
 void steps_alltoall_each(sched_t *sched, const grp_blocks_t *send, const grp_blocks_t *receive);

@@ -30,6 +30,7 @@ static const row_t ROWS[TABLE_ROWS] = {
     [TABLE_SCATTER] = {"scatter", " of all blocks", "slots", "messages", {NODE_BYTES, NODE_BYTES}, NODE_BYTES},
     [TABLE_ALLGATHER] = {"allgather", " of a block", "slots", "messages", {NODE_BYTES, NODE_BYTES}, NODE_BYTES},
     [TABLE_ALLTOALL] = {"alltoall", " of a rank's blocks", "slots", "messages", {NODE_BYTES, NODE_BYTES}, NODE_BYTES},
+    [TABLE_SCAN] = {"scan", " of all ranks", "slots", "pieces", {NODE_REDUCE, NODE_REDUCE}, NODE_REDUCE},
     /* all others: schedules of messages */
     [TABLE_GATHER_STEPS] = {"gather.steps", " of a block", "tree", "root", {STEPS_TREE_MOST, STEPS_TREE_MOST}, ALL},
     [TABLE_SCATTER_STEPS] = {"scatter.steps", " of a block", "tree", "root", {STEPS_TREE_MOST, STEPS_TREE_MOST}, ALL},
@@ -39,6 +40,7 @@ static const row_t ROWS[TABLE_ROWS] = {
         {"alltoall.steps", " of a block", "exchange", "pairs", {STEPS_EXCHANGE_MOST, STEPS_EXCHANGE_MOST}, ALL},
     [TABLE_ALLREDUCE_STEPS] =
         {"allreduce.steps", "", "doubling", "halving", {STEPS_DOUBLING_MOST, STEPS_DOUBLING_MOST}, ALL},
+    [TABLE_SCAN_STEPS] = {"scan.steps", "", "chain", "pieces", {STEPS_CHAIN_MOST, STEPS_CHAIN_MOST}, ALL},
 };
 
 size_t table_limits[TABLE_ROWS][2];

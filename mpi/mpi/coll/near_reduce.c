@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * near_reduce.c - blocking collectives that compute with a predefined operation, within a node, as near.c: reduce and allreduce of
- * few bytes by slots, of more by pieces; reduce_scatter(_block) by pieces.
+ * few bytes by slots, of more by pieces; reduce_scatter(_block) by pieces; scan and exscan as reduce.
  */
 #include "coll/near.h"
 #include "mpi_impl.h"
@@ -36,10 +36,9 @@ static int ready_for_pieces(const near_t *near, grp_reduce_t *reduce, MPI_Dataty
 }
 
 /* Slots, and for much data pieces. */
-static int ready_for(near_t *near, size_t count, grp_reduce_t *reduce, MPI_Datatype type, MPI_Op op)
+static int ready_for(near_t *near, int is_few, size_t count, grp_reduce_t *reduce, MPI_Datatype type, MPI_Op op)
 {
-    const int is_few = grp_choose(&near->all->call, GRP_SLOTS, node_reduce_fits(near->here, count, reduce),
-                                  count * reduce->element);
+    (void)grp_choose(&near->all->call, GRP_SLOTS, is_few, count * reduce->element);
     const int rc = near_ready(near);
     return rc != MPI_SUCCESS || is_few ? rc : ready_for_pieces(near, reduce, type, op);
 }
@@ -54,7 +53,7 @@ int coll_near_Allreduce(const void *sendbuf, void *recvbuf, MPI_Count count, MPI
     int rc = near_find(&near, comm);
     if (rc != MPI_SUCCESS || !takes(&reduce, mine, recvbuf, count, datatype, op))
         return COLL_FAR;
-    rc = ready_for(&near, n, &reduce, datatype, op);
+    rc = ready_for(&near, node_reduce_fits(near.here, n, &reduce), n, &reduce, datatype, op);
     if (rc != MPI_SUCCESS)
         return rc;
     if (!near_is_one_node(&near))
@@ -74,7 +73,7 @@ int coll_near_Reduce(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Da
     if (rc != MPI_SUCCESS || (sendbuf == MPI_IN_PLACE && grp_rank(near.all) != root) ||
         !takes(&reduce, mine, grp_rank(near.all) == root ? recvbuf : mine, count, datatype, op))
         return COLL_FAR;
-    rc = ready_for(&near, n, &reduce, datatype, op);
+    rc = ready_for(&near, node_reduce_fits(near.here, n, &reduce), n, &reduce, datatype, op);
     if (rc != MPI_SUCCESS)
         return rc;
     if (!near_is_one_node(&near))
@@ -137,4 +136,36 @@ int coll_near_Reduce_scatter(const void *sendbuf, void *recvbuf, const MPI_Count
                              MPI_Op op, MPI_Comm comm)
 {
     return recvcounts == NULL ? COLL_FAR : reduce_scatter(sendbuf, recvbuf, recvcounts, 0, datatype, op, comm);
+}
+
+/* An exclusive scan has no result at the first rank. Of several nodes the ranks of each must follow one another. */
+static int scan(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                int exclusive)
+{
+    const void *mine = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
+    const size_t n = (size_t)count;
+    grp_reduce_t reduce;
+    near_t near;
+    int rc = near_find(&near, comm);
+    if (rc != MPI_SUCCESS || (!near_is_one_node(&near) && !near.all->levels->ordered) ||
+        !takes(&reduce, mine, exclusive && grp_rank(near.all) == 0 ? mine : recvbuf, count, datatype, op))
+        return COLL_FAR;
+    const int is_few = node_scan_fits(near.here, n, &reduce);
+    rc = ready_for(&near, is_few, n, &reduce, datatype, op);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (!near_is_one_node(&near))
+        return coll_result(node_levels_scan(near.all, mine, recvbuf, n, &reduce, exclusive));
+    return coll_result((is_few ? node_scan : node_scan_pieces)(near.here->node, mine, recvbuf, n, &reduce, exclusive));
+}
+
+int coll_near_Scan(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+{
+    return scan(sendbuf, recvbuf, count, datatype, op, comm, 0);
+}
+
+int coll_near_Exscan(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                     MPI_Comm comm)
+{
+    return scan(sendbuf, recvbuf, count, datatype, op, comm, 1);
 }

@@ -3,17 +3,17 @@
 prints the table. Each test takes the build folder and gives a list of what is wrong."""
 from runner import expect, launch
 
-FEW = ("reduce=slots,gather=slots,scatter=slots,allgather=slots,alltoall=slots,gather.steps=tree,scatter.steps=tree,"
-       "allgather.steps=spread,alltoall.steps=exchange,allreduce.steps=doubling")
-MANY = ("bcast=tree,reduce=pieces,gather=messages,scatter=messages,allgather=messages,alltoall=messages,gather.steps=root,"
-        "scatter.steps=root,allgather.steps=ring,alltoall.steps=pairs,allreduce.steps=halving")
+FEW = ("reduce=slots,scan=slots,gather=slots,scatter=slots,allgather=slots,alltoall=slots,gather.steps=tree,scatter.steps=tree,"
+       "allgather.steps=spread,alltoall.steps=exchange,allreduce.steps=doubling,scan.steps=chain")
+MANY = ("bcast=tree,reduce=pieces,scan=pieces,gather=messages,scatter=messages,allgather=messages,alltoall=messages,"
+        "gather.steps=root,scatter.steps=root,allgather.steps=ring,alltoall.steps=pairs,allreduce.steps=halving,scan.steps=pieces")
 
 
 def forced(build):
     """Programs that compare collectives with the right results, on one node and on two."""
     wrong = []
     for table in ("bcast=slots," + FEW, MANY):
-        for program in ("blocks", "forms"):
+        for program in ("blocks", "forms", "scans"):
             for hosts in ((), ("-fake-hosts", 2)):
                 status, out, err = launch(build, "-n", 4, *hosts, build / "tests" / program,
                                           environment={"VBN_MPI_COLLECTIVES": table})
