@@ -439,6 +439,11 @@ VBN_API vbn_status_t vbn_mem_alloc(vbn_context_t *context, size_t size, vbn_back
  * of them. Devices serve the ranges of its keys. VBN_ERR_SYSTEM: the address space is too small (ulimit -v). Any
  * thread. */
 VBN_API vbn_status_t vbn_mem_reserve(vbn_context_t *context, size_t size, vbn_mem_t **mem_p);
+/* Makes a mapping of the caller's own shareable, like reserved memory. The `size` bytes at `address` are all of the memfd
+ * `fd`, mapped shared and writable; the memfd is sealed against shrinking. The caller keeps the mapping until the context is
+ * closed, and may close `fd`. The caller may give pages back at any time (MADV_REMOVE): peers that copy them get zeros. So
+ * no device serves the memory. VBN_ERR_ACCESS: not sealed, or no memfd; VBN_ERR_RANGE: the memfd has another size. Any thread. */
+VBN_API vbn_status_t vbn_mem_adopt(vbn_context_t *context, int fd, void *address, size_t size, vbn_mem_t **mem_p);
 /* Allocates the pages of [offset, offset+length) in bytes of reserved or joined memory; existing pages keep their
  * content. The pages stay until the last context that shares the memory has freed it. VBN_ERR_NO_MEMORY: the host has
  * not enough memory (pages allocated so far stay); VBN_ERR_RANGE; VBN_ERR_INVALID: other memory, whose pages all

@@ -17,6 +17,13 @@ vbn_status_t vbn_mem_reserve(vbn_context_t *context, size_t size, vbn_mem_t **me
     return mem_reserve(context->memory, size, mem_p);
 }
 
+vbn_status_t vbn_mem_adopt(vbn_context_t *context, int fd, void *address, size_t size, vbn_mem_t **mem_p)
+{
+    if (context == NULL || address == NULL || mem_p == NULL)
+        return err_set(VBN_ERR_INVALID, "adopting memory needs a context, an address and a place for the handle");
+    return mem_adopt(context->memory, fd, address, size, mem_p);
+}
+
 vbn_status_t vbn_mem_commit(vbn_mem_t *mem, size_t offset, size_t length)
 {
     if (mem == NULL)

@@ -85,6 +85,8 @@ vbn_status_t mem_expose(mem_registry_t *registry, mem_device_t *device, uint64_t
     vbn_status_t status = mem_key_rights(registry, key_handle, &rights);
     if (status == VBN_OK && rights.mem->region != NULL)
         status = err_set(VBN_ERR_UNSUPPORTED, "registered user memory is reached by packets only");
+    else if (status == VBN_OK && rights.mem->adopted)
+        status = err_set(VBN_ERR_UNSUPPORTED, "memory of vbn_mem_adopt is reached by packets and mappings only");
     else if (status == VBN_OK)
         exposure = find(&rights, device);
     if (status == VBN_OK && exposure == NULL)

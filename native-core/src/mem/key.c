@@ -241,7 +241,9 @@ bool mem_hold(mem_registry_t *registry, const void *address, size_t length, bool
 {
     pthread_mutex_lock(&registry->lock);
     vbn_mem_t *mem = mem_find_locked(registry, address, length);
-    if (mem == NULL && users)
+    if (mem != NULL && mem->import != NULL) /* shared */
+        mem = NULL;
+    else if (mem == NULL && users)
         mem = mem_find_users_locked(registry, address, length);
     if (mem != NULL)
         mem->holds++;

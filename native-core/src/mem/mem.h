@@ -39,10 +39,11 @@ vbn_status_t mem_alloc(mem_registry_t *registry, size_t size, vbn_backing_t back
                        vbn_mem_t **mem_p);
 vbn_status_t mem_open(mem_registry_t *registry, const char *path, vbn_mem_t **mem_p);
 vbn_status_t mem_reserve(mem_registry_t *registry, size_t size, vbn_mem_t **mem_p);
+vbn_status_t mem_adopt(mem_registry_t *registry, int fd, void *address, size_t size, vbn_mem_t **mem_p);
 vbn_status_t mem_commit(vbn_mem_t *mem, size_t offset, size_t length);
 uint64_t mem_room(void);
 vbn_status_t mem_uncommit(vbn_mem_t *mem, size_t offset, size_t length);
-/* Reserved or joined: most of its pages may not exist, so a device must not be given all of it. */
+/* Reserved, adopted or joined: most of its pages may not exist, so a device must not be given all of it. */
 bool mem_is_shared(const vbn_mem_t *mem);
 vbn_status_t mem_register(mem_registry_t *registry, void *address, size_t length, unsigned access, vbn_mem_t **mem_p);
 vbn_status_t mem_invalidate(mem_registry_t *registry, const void *address, size_t length);
@@ -65,7 +66,8 @@ vbn_status_t mem_key_export(vbn_mem_t *mem, size_t offset, size_t length, unsign
 void mem_unhold(vbn_mem_t *mem);
 /* Keeps the memory that holds all of [address, address+length) mapped until mem_unhold, also when mem_free is called
  * meanwhile (the unmapping waits); for what the worker's own operations work on. false: there is none. `users`: also
- * the user's own, of which only the object is kept, see mem_is_there. Any thread. */
+ * the user's own, of which only the object is kept, see mem_is_there. Never shared memory: its callers give all of a memory
+ * to a device. Any thread. */
 bool mem_hold(mem_registry_t *registry, const void *address, size_t length, bool users, vbn_mem_t **mem_p);
 bool mem_is_writable(const vbn_mem_t *mem); /* here; not what mem_open has mapped */
 bool mem_is_users(const vbn_mem_t *mem);

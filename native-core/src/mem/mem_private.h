@@ -90,14 +90,15 @@ struct vbn_mem {
     list_link_t leases;          /* mem_lease_t.link */
     bool apart;                  /* shut, and what leases need is copied */
     int fd;                      /* -1 for the user's own */
-    bool opened;                 /* mapped read-only by mem_open: the file is another's */
-    bool revoked;                /* lock */
-    bool discarded;              /* lock: it has no pages any more */
-    bool freed;                  /* lock: mem_free was called, the last mem_unhold destroys */
-    size_t holds;                /* lock: mem_hold and mem_hold_range less mem_unhold */
-    list_link_t keys;            /* mem_key_t.link; lock */
-    list_link_t exposures;       /* mem_exposure_t.of_mem; lock of exposures */
-    map_t key_by_range;          /* hash of {offset, length, access} -> mem_key_t; lock */
+    bool adopted;          /* the mapping is the caller's, who gives pages back at any time: no device may serve them */
+    bool opened;           /* mapped read-only by mem_open: the file is another's */
+    bool revoked;          /* lock */
+    bool discarded;        /* lock: it has no pages any more */
+    bool freed;            /* lock: mem_free was called, the last mem_unhold destroys */
+    size_t holds;          /* lock: mem_hold and mem_hold_range less mem_unhold */
+    list_link_t keys;      /* mem_key_t.link; lock */
+    list_link_t exposures; /* mem_exposure_t.of_mem; lock of exposures */
+    map_t key_by_range;    /* hash of {offset, length, access} -> mem_key_t; lock */
 };
 
 typedef struct mem_key {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * shared.c - memory that several contexts of a host own together: reserved by one, joined by others.
+ * shared.c - memory that several contexts of a host own together: reserved by one, or the caller's own, joined by others.
  *
  * Each of them has a descriptor and one mapping of all of it, and may commit pages. Keys and announcements name it by the
  * registry and handle of its first owner, so whoever has joined it finds its own mapping. That mapping is an import with
@@ -30,6 +30,11 @@ static void unmap_reserved(vbn_mem_t *mem)
     os_unmap(mem->map, mem->map_bytes);
 }
 
+static void unmap_adopted(vbn_mem_t *mem)
+{
+    free(mem->import); /* the mapping is the caller's */
+}
+
 static void unmap_joined(vbn_mem_t *mem)
 {
     mem_import_release(mem->import);
@@ -49,7 +54,6 @@ static vbn_status_t lend(vbn_mem_t *mem)
                                   .fd = -1,
                                   .lender = mem,
                                   .last = given_back};
-    mem->unmap = unmap_reserved;
     return VBN_OK;
 }
 
@@ -72,30 +76,69 @@ static vbn_status_t map_reserved(vbn_mem_t *mem)
     if (status != VBN_OK)
         return status;
     mem->map = map;
+    mem->unmap = unmap_reserved;
     status = note_file(mem);
     return status == VBN_OK ? lend(mem) : status;
+}
+
+static vbn_status_t take_adopted(vbn_mem_t *mem, int fd, void *address)
+{
+    uint64_t bytes;
+    mem->map = address;
+    mem->unmap = unmap_adopted;
+    mem->adopted = true;
+    vbn_status_t status = os_sealed_bytes(fd, &bytes);
+    if (status == VBN_OK && bytes != mem->map_bytes)
+        status = err_set(VBN_ERR_RANGE, "the memfd has %llu bytes, and the mapping %zu; adopt all of it",
+                         (unsigned long long)bytes, mem->map_bytes);
+    if (status != VBN_OK)
+        return status;
+    mem->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    status = mem->fd >= 0 ? note_file(mem) : err_sys(errno, "cannot duplicate the descriptor of a memory");
+    return status == VBN_OK ? lend(mem) : status;
+}
+
+static vbn_status_t check_size(mem_registry_t *registry, size_t size)
+{
+    vbn_status_t status = mem_check_fork(registry);
+    if (status == VBN_OK && (size == 0 || size > SIZE_MAX / 4))
+        status = err_set(VBN_ERR_INVALID, "memory of %zu bytes; give a size from 1 to %zu", size, SIZE_MAX / 4);
+    return status;
+}
+
+/* What could not be made goes. */
+static vbn_status_t publish(vbn_mem_t *mem, vbn_status_t status, vbn_mem_t **mem_p)
+{
+    if (status == VBN_OK)
+        status = mem_publish(mem);
+    if (status == VBN_OK)
+        *mem_p = mem;
+    else
+        mem_destroy(mem);
+    return status;
 }
 
 vbn_status_t mem_reserve(mem_registry_t *registry, size_t size, vbn_mem_t **mem_p)
 {
     size_t page = os_page_bytes();
-    vbn_status_t status = mem_check_fork(registry);
-    if (status == VBN_OK && (size == 0 || size > SIZE_MAX / 4))
-        status = err_set(VBN_ERR_INVALID, "memory of %zu bytes; give a size from 1 to %zu", size, SIZE_MAX / 4);
+    vbn_status_t status = check_size(registry, size);
     if (status != VBN_OK)
         return status;
     vbn_mem_t *mem = mem_new(registry, NULL, (size + page - 1) / page * page, 0);
     if (mem == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no heap for a memory object");
-    status = map_reserved(mem);
-    if (status == VBN_OK)
-        status = mem_publish(mem);
-    if (status != VBN_OK) {
-        mem_destroy(mem);
+    return publish(mem, map_reserved(mem), mem_p);
+}
+
+vbn_status_t mem_adopt(mem_registry_t *registry, int fd, void *address, size_t size, vbn_mem_t **mem_p)
+{
+    vbn_status_t status = check_size(registry, size);
+    if (status != VBN_OK)
         return status;
-    }
-    *mem_p = mem;
-    return VBN_OK;
+    vbn_mem_t *mem = mem_new(registry, NULL, size, 0);
+    if (mem == NULL)
+        return err_set(VBN_ERR_NO_MEMORY, "no heap for a memory object");
+    return publish(mem, take_adopted(mem, fd, address), mem_p);
 }
 
 static uint64_t allocated_bytes(const vbn_mem_t *mem)
@@ -247,14 +290,7 @@ static vbn_status_t make_joined(mem_registry_t *registry, const mem_key_info_t *
     mem->owner_handle = info->mem_handle;
     mem->fd = fcntl(import->fd, F_DUPFD_CLOEXEC, 0);
     vbn_status_t status = mem->fd >= 0 ? note_file(mem) : err_sys(errno, "cannot duplicate the descriptor of a memory");
-    if (status == VBN_OK)
-        status = mem_publish(mem);
-    if (status != VBN_OK) {
-        mem_destroy(mem);
-        return status;
-    }
-    *mem_p = mem;
-    return VBN_OK;
+    return publish(mem, status, mem_p);
 }
 
 vbn_status_t mem_join(mem_registry_t *registry, const mem_key_info_t *info, mem_import_t *import, vbn_mem_t **mem_p)

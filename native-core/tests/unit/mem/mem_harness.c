@@ -92,6 +92,11 @@ vbn_status_t bench_reserve(bench_t *bench, size_t size, vbn_mem_t **mem_p)
     return mem_reserve(bench->registry, size, mem_p);
 }
 
+vbn_status_t bench_adopt(bench_t *bench, int fd, void *address, size_t size, vbn_mem_t **mem_p)
+{
+    return mem_adopt(bench->registry, fd, address, size, mem_p);
+}
+
 vbn_status_t bench_open_file(bench_t *bench, const char *path, vbn_mem_t **mem_p)
 {
     return mem_open(bench->registry, path, mem_p);

@@ -24,6 +24,7 @@ uint64_t bench_counter(bench_t *bench, const char *name);
 
 vbn_status_t bench_alloc(bench_t *bench, size_t size, vbn_backing_t backing, const char *path, vbn_mem_t **mem_p);
 vbn_status_t bench_reserve(bench_t *bench, size_t size, vbn_mem_t **mem_p);
+vbn_status_t bench_adopt(bench_t *bench, int fd, void *address, size_t size, vbn_mem_t **mem_p);
 vbn_status_t bench_open_file(bench_t *bench, const char *path, vbn_mem_t **mem_p);
 vbn_status_t bench_register(bench_t *bench, void *address, size_t length, unsigned access, vbn_mem_t **mem_p);
 vbn_status_t bench_invalidate(bench_t *bench, const void *address, size_t length);

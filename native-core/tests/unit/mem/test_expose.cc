@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_expose.cc - memory that devices serve to peers: once per memory, device and rights, and no longer than its keys.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <thread>
 #include <vector>
@@ -82,6 +85,23 @@ TEST_F(Expose, of_reserved_memory_a_device_serves_the_ranges_of_keys)
     EXPECT_EQ(bench_counter(owner, "mem.exposed.bytes"), 2 * SIZE);
     EXPECT_EQ(mem_free(mem), VBN_OK);
     EXPECT_EQ(bench_counter(owner, "mem.exposed.bytes"), 0u);
+}
+
+TEST_F(Expose, no_device_gets_memory_that_its_user_has_adopted)
+{
+    int fd = memfd_create("own", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    ASSERT_EQ(ftruncate(fd, SIZE), 0);
+    ASSERT_EQ(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    void *own = mmap(nullptr, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    vbn_mem_t *mem = nullptr, *held = nullptr;
+    ASSERT_EQ(bench_adopt(owner, fd, own, SIZE, &mem), VBN_OK) << vbn_error_text();
+    EXPECT_EQ(expose(key(mem, 0, SIZE, BOTH)), VBN_ERR_UNSUPPORTED);
+    EXPECT_EQ(bench_device_serves(device), 0u);
+    EXPECT_FALSE(bench_hold(owner, own, SIZE, &held)); /* which would be registered as a whole */
+    EXPECT_EQ(bench_find(owner, own, SIZE), mem);
+    EXPECT_EQ(mem_free(mem), VBN_OK);
+    EXPECT_EQ(munmap(own, SIZE), 0);
+    close(fd);
 }
 
 TEST_F(Expose, pages_that_are_given_back_end_the_keys_inside_them)
