@@ -123,7 +123,7 @@ class Call:
                         f"SHIM_ARRAY(MPI_Status, {name}_s, {name}_n);",
                         f"for (size_t i = 0; i < {name}_n; i++)\n        status_none(&{name}_s[i], &{name}[i]);"]
         self.arguments.append(f"{name} == F_STATUSES_IGNORE ? MPI_STATUSES_IGNORE : {name}_s")
-        self.after.append(f"for (size_t i = 0; i < {name}_n; i++)\n        out_Status(&{name}[i], &{name}_s[i]);")
+        self.after.append(f"for (size_t i = 0; i < {name}_n; i++)\n        out_Status_at(&{name}[i], &{name}_s[i]);")
         self.ends.append(f"SHIM_ARRAY_END({name}_s);")
 
     def add_text(self, parameter):
@@ -203,9 +203,10 @@ def write_names(folder, functions):
                   + "#ifndef VERBENA_SHIM_NAMES_H\n#define VERBENA_SHIM_NAMES_H\n\n" + "\n".join(lines) + "\n\n#endif\n")
 
 
-def switch(name, rows, default):
+def switch(name, rows, default, first=""):
     cases = "\n".join(f"    case {key}: return {value};" for key, value in rows)
-    return f"static inline int {name}(int value)\n{{\n    switch (value) {{\n{cases}\n    default: return {default};\n    }}\n}}\n"
+    return f"static inline int {name}(int value)\n{{\n{first}    switch (value) {{\n{cases}\n    default: return {default};\n" \
+           "    }\n}\n"
 
 
 REST = {"none": ("SHIM_INVALID", "value"), "same": ("value < 0 ? SHIM_INVALID : value", "value"), "all": ("value", "value")}
@@ -234,16 +235,33 @@ def error_codes(family):
         switch("shim_is_foreign", foreign, 0)
 
 
+def standard_ints():
+    return {name: value for group in tables.load("constants.yaml") if "enum" in group for name, value in group["values"].items()}
+
+
+def plain(row, standard):
+    """Of ranks and tags, most of which are no constants: those from the least number on that is the same on both sides."""
+    there = {value: standard[name] for name, value in row["values"].items()}
+    least = 0
+    while there.get(least - 1) == least - 1:
+        least -= 1
+    if row["rest"] == "none" or max([*there, *there.values()]) >= 0:
+        return ""
+    return f"    if (value >= {least})\n        return value;\n"
+
+
 def write_values(folder, family):
     parts = [tables.generated("Values of the other ABI, there and back."),
              "#ifndef VERBENA_SHIM_VALUES_H\n#define VERBENA_SHIM_VALUES_H\n\n#include <mpi.h>\n\n#define SHIM_INVALID (-99999)",
              "#define SHIM_CODES (1 << 24) /* codes of programs are so many at most */\n"]
     parts += [f"#define F_{name[4:]} {value}" for group in ("limits", "weights") for name, value in family[group].items()]
     parts += [f"#define F_{name} {value}" for name, value in family["level"].items()]
+    standard = standard_ints()
     for kind, row in family["ints"].items():
         values, (there, back) = row["values"], REST[row["rest"]]
-        parts.append(switch(f"in_{kind}", [(value, name) for name, value in values.items()], there))
-        parts.append(switch(f"out_{kind}", values.items(), back))
+        first = plain(row, standard)
+        parts.append(switch(f"in_{kind}", [(value, name) for name, value in values.items()], there, first))
+        parts.append(switch(f"out_{kind}", values.items(), back, first))
     parts += [flags(kind, values) for kind, values in family["flags"].items()]
     parts += [error_codes(family), "#endif\n"]
     tables.update(f"{folder}/shim_values.h", "\n".join(parts))

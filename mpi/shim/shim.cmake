@@ -17,9 +17,10 @@ function(mpi_shim family soversion)
     add_custom_target(mpi_${family}_generated DEPENDS ${folder}/stamp)
     add_library(mpi_${family} SHARED ${written} ${sources})
     add_dependencies(mpi_${family} mpi_generated mpi_${family}_generated)
-    target_compile_options(mpi_${family} PRIVATE ${VBN_C_WARNINGS} -fvisibility=hidden)
+    # Functions with a text on their stack are guarded; a status of known size needs no guard, which each call would pay for.
+    target_compile_options(mpi_${family} PRIVATE ${VBN_C_WARNINGS} -fvisibility=hidden -fstack-protector)
     target_include_directories(mpi_${family} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/shim ${CMAKE_CURRENT_SOURCE_DIR}/shim/${family}
-                               ${folder} ${INC} ${GEN})
+                               ${folder} ${INC} ${GEN} ${CMAKE_CURRENT_SOURCE_DIR}/mpi)
     target_link_libraries(mpi_${family} PRIVATE mpi_abi)
     set_target_properties(mpi_${family} PROPERTIES OUTPUT_NAME mpi SOVERSION ${soversion} LIBRARY_OUTPUT_DIRECTORY ${LIB}/${family}
                           BUILD_RPATH $ORIGIN/.. BUILD_RPATH_USE_ORIGIN ON INSTALL_RPATH $ORIGIN/..)

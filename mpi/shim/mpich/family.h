@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "obj/number.h"
+
 typedef void (*F_callback)(void);
 
 typedef struct F_Status {
@@ -26,8 +28,8 @@ _Static_assert(sizeof(F_Status) == 20, "size of MPI_Status");
 
 #define SHIM_ROWS 512
 #define SHIM_OBJECT 0x20U /* in the upper six bits: an object of the program */
-#define SHIM_FIRST 0x1000U
 #define SHIM_REST 0x3ffffffU
+_Static_assert(SHIM_REST == OBJ_CHUNK * OBJ_CHUNKS - 1, "each rest is a number of the table");
 
 typedef struct shim_row {
     uint32_t handle;
@@ -35,6 +37,7 @@ typedef struct shim_row {
 } shim_row_t;
 
 extern const uint32_t shim_handles[SHIM_PREDEFINED]; /* of predefined handles of the standard ABI */
+extern obj_entry_t *vbnmpi_numbers[OBJ_CHUNKS];      /* of objects (mpi/obj/number.c) */
 
 /* 0, which stands for no object, when there is no such handle (A1). */
 static inline uintptr_t shim_predefined(const shim_row_t rows[SHIM_ROWS], uint32_t handle)
@@ -45,43 +48,42 @@ static inline uintptr_t shim_predefined(const shim_row_t rows[SHIM_ROWS], uint32
 
 static inline int shim_is_object(uint32_t handle, uint32_t bits)
 {
-    return handle >> 26 == (SHIM_OBJECT | bits) && (handle & SHIM_REST) >= SHIM_FIRST;
+    return handle >> 26 == (SHIM_OBJECT | bits) && (handle & SHIM_REST) >= OBJ_FIRST;
 }
 
-static inline int shim_out(uintptr_t handle, int number, uint32_t bits)
-{
-    if (handle < SHIM_PREDEFINED)
-        return (int)shim_handles[handle];
-    return number < 0 ? 0 : (int)((SHIM_OBJECT | bits) << 26 | (uint32_t)number);
-}
-
-/* name: of the functions of the type; bits: MPICH's for it. */
-#define SHIM_HANDLE(type, name, bits)                                                                                  \
+/* name: of the functions of the type; null: of its constant; bits: MPICH's for it. */
+#define SHIM_HANDLE(type, name, null, bits)                                                                            \
     typedef int F_##type;                                                                                              \
     extern const shim_row_t shim_rows_##type[SHIM_ROWS];                                                               \
     static inline MPI_##type in_##type(F_##type handle)                                                                \
     {                                                                                                                  \
         const uint32_t word = (uint32_t)handle;                                                                        \
-        if (shim_is_object(word, bits))                                                                                \
-            return vbnmpi_##name##_fromint((int)(word & SHIM_REST));                                                   \
+        if (shim_is_object(word, bits)) {                                                                              \
+            void *object = obj_numbered(vbnmpi_numbers, word & SHIM_REST);                                             \
+            return object == NULL ? MPI_##null##_NULL : (MPI_##type)object;                                            \
+        }                                                                                                              \
         return (MPI_##type)shim_predefined(shim_rows_##type, word);                                                    \
     }                                                                                                                  \
     static inline F_##type out_##type(MPI_##type handle)                                                               \
     {                                                                                                                  \
-        const uintptr_t address = (uintptr_t)handle;                                                                   \
-        return shim_out(address, address < SHIM_PREDEFINED ? 0 : vbnmpi_##name##_toint(handle), bits);                 \
+        if ((uintptr_t)handle < SHIM_PREDEFINED)                                                                       \
+            return (int)shim_handles[(uintptr_t)handle];                                                               \
+        int number = obj_number(handle);                                                                               \
+        if (number == 0 && (number = vbnmpi_##name##_toint(handle)) < 0)                                               \
+            return 0;                                                                                                  \
+        return (int)((SHIM_OBJECT | bits) << 26 | (uint32_t)number);                                                   \
     }
 
-SHIM_HANDLE(Comm, Comm, 1)
-SHIM_HANDLE(Group, Group, 2)
-SHIM_HANDLE(Datatype, Type, 3)
-SHIM_HANDLE(Errhandler, Errhandler, 5)
-SHIM_HANDLE(Op, Op, 6)
-SHIM_HANDLE(Info, Info, 7)
-SHIM_HANDLE(Win, Win, 8)
-SHIM_HANDLE(Request, Request, 11)
-SHIM_HANDLE(Message, Message, 11)
-SHIM_HANDLE(Session, Session, 14)
+SHIM_HANDLE(Comm, Comm, COMM, 1)
+SHIM_HANDLE(Group, Group, GROUP, 2)
+SHIM_HANDLE(Datatype, Type, DATATYPE, 3)
+SHIM_HANDLE(Errhandler, Errhandler, ERRHANDLER, 5)
+SHIM_HANDLE(Op, Op, OP, 6)
+SHIM_HANDLE(Info, Info, INFO, 7)
+SHIM_HANDLE(Win, Win, WIN, 8)
+SHIM_HANDLE(Request, Request, REQUEST, 11)
+SHIM_HANDLE(Message, Message, MESSAGE, 11)
+SHIM_HANDLE(Session, Session, SESSION, 14)
 
 typedef MPI_File F_File; /* an address in both ABIs */
 
@@ -127,7 +129,8 @@ static inline void out_buffer(void *address)
 static inline void status_none(MPI_Status *status, const F_Status *old)
 {
     (void)old;
-    *status = (MPI_Status){.MPI_SOURCE = SHIM_UNSET, .MPI_ERROR = SHIM_UNSET};
+    status->MPI_SOURCE = SHIM_UNSET;
+    status->MPI_ERROR = SHIM_UNSET;
 }
 
 static inline int shim_has_status(const F_Status *status)
@@ -147,10 +150,9 @@ static inline void in_Status(MPI_Status *status, const F_Status *from)
     status->MPI_internal[2] = from->count_high & 1;
 }
 
-static inline void out_Status(F_Status *to, const MPI_Status *status)
+/* What the call has set. */
+static inline void out_Status_at(F_Status *to, const MPI_Status *status)
 {
-    if (!shim_has_status(to))
-        return;
     if (status->MPI_SOURCE != SHIM_UNSET) {
         uint64_t bytes;
         memcpy(&bytes, status->MPI_internal, sizeof(bytes));
@@ -161,6 +163,12 @@ static inline void out_Status(F_Status *to, const MPI_Status *status)
     }
     if (status->MPI_ERROR != SHIM_UNSET)
         to->MPI_ERROR = out_ERRCODE(status->MPI_ERROR);
+}
+
+static inline void out_Status(F_Status *to, const MPI_Status *status)
+{
+    if (shim_has_status(to))
+        out_Status_at(to, status);
 }
 
 #endif

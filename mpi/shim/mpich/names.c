@@ -84,7 +84,7 @@ SHIM_NAME(File_c2f);
 F_File shim_File_f2c(int number) SHIM_PUBLIC(PMPI_File_f2c);
 F_File shim_File_f2c(int number)
 {
-    return (uint32_t)number < SHIM_FIRST ? NULL : out_File(vbnmpi_File_fromint(number));
+    return (uint32_t)number < OBJ_FIRST ? NULL : out_File(vbnmpi_File_fromint(number));
 }
 SHIM_NAME(File_f2c);
 

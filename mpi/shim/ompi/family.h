@@ -101,7 +101,8 @@ static inline void out_buffer(const void *address)
 static inline void status_none(MPI_Status *status, const F_Status *old)
 {
     (void)old;
-    *status = (MPI_Status){.MPI_SOURCE = SHIM_UNSET, .MPI_ERROR = SHIM_UNSET};
+    status->MPI_SOURCE = SHIM_UNSET;
+    status->MPI_ERROR = SHIM_UNSET;
 }
 
 static inline int shim_has_status(const F_Status *status)
@@ -121,10 +122,9 @@ static inline void in_Status(MPI_Status *status, const F_Status *from)
     status->MPI_internal[2] = from->cancelled;
 }
 
-static inline void out_Status(F_Status *to, const MPI_Status *status)
+/* What the call has set. */
+static inline void out_Status_at(F_Status *to, const MPI_Status *status)
 {
-    if (to == NULL)
-        return;
     if (status->MPI_SOURCE != SHIM_UNSET) {
         uint64_t bytes;
         memcpy(&bytes, status->MPI_internal, sizeof(bytes));
@@ -135,6 +135,12 @@ static inline void out_Status(F_Status *to, const MPI_Status *status)
     }
     if (status->MPI_ERROR != SHIM_UNSET)
         to->MPI_ERROR = out_ERRCODE(status->MPI_ERROR);
+}
+
+static inline void out_Status(F_Status *to, const MPI_Status *status)
+{
+    if (shim_has_status(to))
+        out_Status_at(to, status);
 }
 
 #endif

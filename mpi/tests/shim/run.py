@@ -253,8 +253,8 @@ def module_rpath(family, build):
 
 
 # Instructions that a library may add to a call of cost.c: of Open MPI, of MPICH. They may fall, not rise.
-COSTS = {"rank": (20, 60), "size": (20, 60), "probe": (60, 105), "message of three calls": (165, 390),
-         "waitall of 64": (3700, 5200)}
+COSTS = {"rank": (18, 36), "size": (18, 36), "probe": (45, 66), "message of three calls": (145, 260),
+         "waitall of 64": (3600, 5100)}
 
 
 def instructions(build, program, call):
