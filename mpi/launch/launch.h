@@ -122,6 +122,7 @@ typedef struct launch_job {
     int64_t left_since; /* ns: the first one */
     int64_t ended;      /* ns: since when the rest is being killed */
     int kill_after;     /* -kill-after: s that ranks have to end when they are asked to */
+    int timeout;        /* --timeout: s that the job may run; 0: as long as it likes */
     int asked;          /* the signal for which they were; 0: they were not */
     int64_t kill_at;    /* ns: when those that are left are killed */
     int hasty;          /* who sent that signal waits for nothing any more */

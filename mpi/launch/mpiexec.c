@@ -250,6 +250,7 @@ int main(int argc, char **argv)
     launch_parse(&job, argc, argv);
     (void)signal(SIGPIPE, SIG_IGN);
     job.signals = launch_all_signals();
+    (void)alarm((unsigned)job.timeout);
     job.sinks = sink_start();
     if (job.signals < 0 || launch_start(&job) != 0)
         launch_end(&job, 1);

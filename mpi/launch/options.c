@@ -2,14 +2,13 @@
  * options.c - the command line of mpiexec.
  */
 #include "launch/launch.h"
+#include "launch/words.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define MOST_RANKS 65536
 #define MOST_SECONDS 86400
 #define KILL_AFTER 10 /* s: less than a batch system gives us, 30 with Slurm */
 
@@ -30,9 +29,12 @@ static const char usage[] =
     "  -x NAME=VALUE      as -env NAME VALUE; -x NAME: accepted, since ranks inherit all variables\n"
     "  -kill-after SECONDS   time between SIGTERM and SIGKILL when a signal ends the job, and time that ranks have to\n"
     "                     end when one rank has ended without MPI_Finalize (10)\n"
+    "  --timeout SECONDS  then the job ends as by SIGTERM, with exit code 142 (also MPIEXEC_TIMEOUT)\n"
+    "  -configfile, --app FILE   programs of the job, one a line with its options: -n 2 PROGRAM ARGUMENTS\n"
+    "  --merge-stderr-to-stdout  as 2>&1 behind the command\n"
     "  --oversubscribe, --allow-run-as-root, -genvall, -envall   accepted: so it is here without them\n"
-    "  -c, -bootstrap, -bootstrap-exec, -wd, -cwd, -tag-output, -prepend-rank, --map-by ppr:N:node   names that other launchers\n"
-    "                     have for -n, -launcher, -launcher-exec, -wdir, -l and -ppn N\n"
+    "  -c, -bootstrap, -bootstrap-exec, -wd, -cwd, -tag-output, -prepend-rank, -N N, -pernode, --map-by ppr:N:node, -V, -info\n"
+    "                     names that other launchers have for -n, -launcher, -launcher-exec, -wdir, -l, -ppn N, -ppn 1, --version\n"
     "  --mca A B, --map-by A, --bind-to A, --rank-by A, --report-bindings and more   options of Open MPI's and MPICH's launchers:\n"
     "                     accepted without effect, with one line that says so\n"
     "  -h, -help, --help  this list\n"
@@ -41,69 +43,29 @@ static const char usage[] =
     "and SIGCONT go to all ranks. Exit code: that of the first failed rank, or 128 plus the number of its signal.\n"
     "Settings of Verbena are environment variables VBN_...: docs/settings.md. More: docs/mpi.md\n";
 
-__attribute__((noreturn, format(printf, 1, 2))) static void refuse(const char *format, ...)
-{
-    char text[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(text, sizeof(text), format, arguments);
-    va_end(arguments);
-    launch_say("%s; mpiexec --help lists the options", text);
-    exit(2);
-}
-
-static int number_of(const char *option, const char *text)
-{
-    char *end;
-    const long value = strtol(text, &end, 10);
-    if (*text == 0 || *end != 0 || value < 1 || value > MOST_RANKS)
-        refuse("%s %s: not a number of ranks from 1 to %d", option, text, MOST_RANKS);
-    return (int)value;
-}
-
 static int seconds_of(const char *option, const char *text)
 {
     char *end;
     const long value = strtol(text, &end, 10);
     if (*text == 0 || *end != 0 || value < 0 || value > MOST_SECONDS)
-        refuse("%s %s: not a number of seconds from 0 to %d", option, text, MOST_SECONDS);
+        words_refuse("%s %s: not a number of seconds from 0 to %d", option, text, MOST_SECONDS);
     return (int)value;
-}
-
-typedef struct words {
-    char **at;
-    char **end;
-} words_t;
-
-static char *value_of(words_t *words, const char *option)
-{
-    if (words->at == words->end || strcmp(*words->at, ":") == 0)
-        refuse("%s needs a value", option);
-    return *words->at++;
 }
 
 static void add_variable(launch_part_t *part, const char *name, const char *value)
 {
     part->environment = realloc(part->environment, sizeof(char *) * 2 * (size_t)(part->environment_count + 1));
     if (part->environment == NULL)
-        refuse("no memory left");
+        words_refuse("no memory left");
     part->environment[2 * part->environment_count] = name;
     part->environment[2 * part->environment_count + 1] = value;
     part->environment_count++;
 }
 
-static int is_one_of(const char *word, const char *const *names)
-{
-    for (; *names != NULL; names++)
-        if (strcmp(word, *names) == 0)
-            return 1;
-    return 0;
-}
-
 static void check(const char *option, const char *wrong)
 {
     if (wrong != NULL)
-        refuse("%s: %s", option, wrong);
+        words_refuse("%s: %s", option, wrong);
 }
 
 static void choose_way(launch_job_t *job, const char *name)
@@ -113,7 +75,7 @@ static void choose_way(launch_job_t *job, const char *name)
     else if (strcmp(name, "ssh") == 0)
         job->way = LAUNCH_SSH;
     else
-        refuse("-launcher %s: fork and ssh are there", name);
+        words_refuse("-launcher %s: fork and ssh are there", name);
 }
 
 /* Options about hosts. -host belongs to its program; the others to all programs. */
@@ -121,22 +83,27 @@ static int take_host_option(launch_job_t *job, launch_part_t *part, words_t *wor
 {
     static const char *const own[] = {"-host", "--host", "-H", NULL};
     static const char *const all[] = {"-hosts", "--hosts", NULL};
-    static const char *const file[] = {"-f", "-hostfile", "--hostfile", "-machinefile", "--machinefile", NULL};
-    static const char *const each[] = {"-ppn", "--ppn", "-perhost", "-npernode", "--npernode", NULL};
-    if (is_one_of(word, own))
-        check(word, launch_list_names(job, &part->hosts, value_of(words, word)));
-    else if (is_one_of(word, all))
-        check(word, launch_list_names(job, &job->list, value_of(words, word)));
-    else if (is_one_of(word, file))
-        check(word, launch_list_file(job, &job->list, value_of(words, word)));
-    else if (is_one_of(word, each))
-        job->per_host = number_of(word, value_of(words, word));
+    static const char *const file[] = {
+        "-f", "-hostfile", "--hostfile", "-machinefile", "--machinefile", "-default-hostfile", "--default-hostfile",
+        NULL};
+    static const char *const each[] = {"-ppn", "--ppn", "-perhost", "-npernode", "--npernode", "-N", NULL};
+    static const char *const one[] = {"-pernode", "--pernode", NULL};
+    if (words_has(word, own))
+        check(word, launch_list_names(job, &part->hosts, words_value(words, word)));
+    else if (words_has(word, all))
+        check(word, launch_list_names(job, &job->list, words_value(words, word)));
+    else if (words_has(word, file))
+        check(word, launch_list_file(job, &job->list, words_value(words, word)));
+    else if (words_has(word, each))
+        job->per_host = words_ranks(word, words_value(words, word));
+    else if (words_has(word, one))
+        job->per_host = 1;
     else if (strcmp(word, "-fake-hosts") == 0)
-        job->fakes = number_of(word, value_of(words, word));
+        job->fakes = words_ranks(word, words_value(words, word));
     else if (strcmp(word, "-launcher") == 0 || strcmp(word, "-bootstrap") == 0)
-        choose_way(job, value_of(words, word));
+        choose_way(job, words_value(words, word));
     else if (strcmp(word, "-launcher-exec") == 0 || strcmp(word, "-bootstrap-exec") == 0)
-        job->ssh = value_of(words, word);
+        job->ssh = words_value(words, word);
     else
         return 0;
     return 1;
@@ -147,96 +114,13 @@ static void take_x(launch_part_t *part, char *text)
 {
     char *value = strchr(text, '=');
     if (*text == 0 || value == text)
-        refuse("-x %s: give NAME or NAME=VALUE", text);
+        words_refuse("-x %s: give NAME or NAME=VALUE", text);
     if (value == NULL && getenv(text) == NULL)
-        refuse("-x %s: there is no such variable here; give %s=VALUE", text, text);
+        words_refuse("-x %s: there is no such variable here; give %s=VALUE", text, text);
     if (value == NULL)
         return;
     *value = 0;
     add_variable(part, text, value + 1);
-}
-
-/* Options of the launchers of Open MPI and MPICH that have no meaning here, and the words behind them. `why` NULL: nothing is
- * lost. */
-#define UNBOUND "ranks are not bound to processors, and fill the hosts in order; -ppn N sets the ranks of a host"
-#define PARAMETER "Verbena does not have that library's parameters; its own are in docs/settings.md"
-#define SILENT "mpiexec prints no such report"
-static const struct {
-    const char *name; /* without dashes */
-    int values;
-    const char *why;
-} foreign[] = {
-    {"oversubscribe", 0, NULL},
-    {"allow-run-as-root", 0, NULL},
-    {"genvall", 0, NULL},
-    {"envall", 0, NULL},
-    {"genvlist", 1, NULL},
-    {"envlist", 1, NULL},
-    {"q", 0, NULL},
-    {"quiet", 0, NULL},
-    {"mca", 2, PARAMETER},
-    {"gmca", 2, PARAMETER},
-    {"prtemca", 2, PARAMETER},
-    {"pmixmca", 2, PARAMETER},
-    {"tune", 1, PARAMETER},
-    {"am", 1, PARAMETER},
-    {"iface", 1, "VBN_TL_TCP_INTERFACE names the interface of Verbena"},
-    {"map-by", 1, UNBOUND},
-    {"rank-by", 1, UNBOUND},
-    {"bind-to", 1, UNBOUND},
-    {"rankmap", 1, UNBOUND},
-    {"binding", 1, UNBOUND},
-    {"cpus-per-proc", 1, UNBOUND},
-    {"cpus-per-rank", 1, UNBOUND},
-    {"cpu-set", 1, UNBOUND},
-    {"bynode", 0, UNBOUND},
-    {"byslot", 0, UNBOUND},
-    {"bind-to-core", 0, UNBOUND},
-    {"bind-to-socket", 0, UNBOUND},
-    {"bind-to-none", 0, UNBOUND},
-    {"use-hwthread-cpus", 0, UNBOUND},
-    {"nooversubscribe", 0, "more ranks than processors are allowed"},
-    {"report-bindings", 0, SILENT},
-    {"display-map", 0, SILENT},
-    {"display-allocation", 0, SILENT},
-    {"print-rank-map", 0, SILENT},
-    {"print-all-exitcodes", 0, SILENT},
-    {"v", 0, SILENT},
-    {"verbose", 0, SILENT},
-    {"prefix", 1, "mpiexec runs the same path on each host"},
-    {"rmk", 1, "-hosts or -f names the hosts"},
-};
-
-/* "ppr:N:node" places N ranks on each host; other ways are not there. */
-static int take_mapping(launch_job_t *job, const char *way)
-{
-    int each, length = 0;
-    if (strncmp(way, "ppr:", 4) != 0 || strstr(way, ":node") == NULL)
-        return 0;
-    if (sscanf(way, "ppr:%d:node%n", &each, &length) != 1 || length == 0 || each < 1 || each > MOST_RANKS)
-        refuse("--map-by %s: N of ppr:N:node is a number of ranks from 1 to %d", way, MOST_RANKS);
-    job->per_host = each;
-    return 1;
-}
-
-/* Takes an option of another launcher; 0: none has it. */
-static int take_foreign_option(launch_job_t *job, words_t *words, const char *word)
-{
-    const char *name = word + strspn(word, "-");
-    for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
-        if (strcmp(name, foreign[i].name) != 0)
-            continue;
-        const char *value = foreign[i].values > 0 ? value_of(words, word) : NULL;
-        if (foreign[i].values > 1)
-            (void)value_of(words, word);
-        if (strcmp(name, "map-by") == 0 && take_mapping(job, value))
-            return 1;
-        if (foreign[i].why != NULL)
-            launch_say("%s%s%s: no effect here: %s", word, value == NULL ? "" : " ", value == NULL ? "" : value,
-                       foreign[i].why);
-        return 1;
-    }
-    return 0;
 }
 
 #define COLLECTIVES "VBN_MPI_COLLECTIVES"
@@ -248,7 +132,7 @@ static const char *with_explain(const char *forced)
     const size_t bytes = (any ? strlen(forced) : 0) + sizeof(",explain");
     char *value = malloc(bytes);
     if (value == NULL)
-        refuse("no memory left");
+        words_refuse("no memory left");
     (void)snprintf(value, bytes, "%s%sexplain", any ? forced : "", any ? "," : "");
     return value;
 }
@@ -265,47 +149,65 @@ static void explain(launch_job_t *job)
         }
 }
 
+/* Options of the job as a whole; 0: the word is none. */
+static int take_job_option(launch_job_t *job, words_t *words, const char *word)
+{
+    static const char *const help[] = {"-h", "--help", "-help", NULL};
+    static const char *const version[] = {"--version", "-version", "-V", "-info", NULL};
+    static const char *const patience[] = {"-kill-after", "--kill-after", NULL};
+    static const char *const limit[] = {"-timeout", "--timeout", NULL};
+    static const char *const labels[] = {"-l", "--tag-output", "-tag-output", "-prepend-rank", NULL};
+    static const char *const merge[] = {"-merge-stderr-to-stdout", "--merge-stderr-to-stdout", NULL};
+    static const char *const explanation[] = {"-explain", "--explain", NULL};
+    if (words_has(word, labels))
+        job->labels = 1;
+    else if (words_has(word, explanation))
+        job->explain = 1;
+    else if (words_has(word, patience))
+        job->kill_after = seconds_of(word, words_value(words, word));
+    else if (words_has(word, limit))
+        job->timeout = seconds_of(word, words_value(words, word));
+    else if (words_has(word, merge))
+        (void)dup2(STDOUT_FILENO, STDERR_FILENO);
+    else if (words_has(word, help)) {
+        fputs(usage, stdout);
+        exit(0);
+    } else if (words_has(word, version)) {
+        puts("mpiexec of Verbena " LAUNCH_VERSION);
+        exit(0);
+    } else
+        return 0;
+    return 1;
+}
+
 /* Takes one option; 0: the word is none. */
 static int take_option(launch_job_t *job, launch_part_t *part, words_t *words)
 {
     static const char *const count[] = {"-n", "--n", "-np", "--np", "-c", NULL};
     static const char *const folder[] = {"-wdir", "--wdir", "-wd", "--wd", "-cwd", NULL};
-    static const char *const help[] = {"-h", "--help", "-help", NULL};
-    static const char *const patience[] = {"-kill-after", "--kill-after", NULL};
-    static const char *const labels[] = {"-l", "--tag-output", "-tag-output", "-prepend-rank", NULL};
+    static const char *const file[] = {"-configfile", "--configfile", "-app", "--app", NULL};
     const char *word = *words->at;
     if (word[0] != '-')
         return 0;
     words->at++;
-    if (is_one_of(word, count)) {
-        part->ranks = number_of(word, value_of(words, word));
-    } else if (is_one_of(word, folder)) {
-        part->folder = value_of(words, word);
-    } else if (take_host_option(job, part, words, word)) {
-        return 1;
+    if (words_has(word, count)) {
+        part->ranks = words_ranks(word, words_value(words, word));
+    } else if (words_has(word, folder)) {
+        part->folder = words_value(words, word);
+    } else if (words_has(word, file)) {
+        words_read_file(words, word, words_value(words, word));
     } else if (strcmp(word, "-env") == 0 || strcmp(word, "-genv") == 0) {
-        const char *name = value_of(words, word);
-        const char *value = value_of(words, word);
+        const char *name = words_value(words, word);
+        const char *value = words_value(words, word);
         if (word[1] == 'g') /* all ranks inherit it, whatever part comes before */
             (void)setenv(name, value, 1);
         else
             add_variable(part, name, value);
     } else if (strcmp(word, "-x") == 0) {
-        take_x(part, value_of(words, word));
-    } else if (is_one_of(word, labels)) {
-        job->labels = 1;
-    } else if (strcmp(word, "-explain") == 0 || strcmp(word, "--explain") == 0) {
-        job->explain = 1;
-    } else if (is_one_of(word, patience)) {
-        job->kill_after = seconds_of(word, value_of(words, word));
-    } else if (is_one_of(word, help)) {
-        fputs(usage, stdout);
-        exit(0);
-    } else if (strcmp(word, "--version") == 0) {
-        puts("mpiexec of Verbena " LAUNCH_VERSION);
-        exit(0);
-    } else if (!take_foreign_option(job, words, word)) {
-        refuse("unknown option %s", word);
+        take_x(part, words_value(words, word));
+    } else if (!take_host_option(job, part, words, word) && !take_job_option(job, words, word) &&
+               !foreign_take(job, words, word)) {
+        words_refuse("unknown option %s", word);
     }
     return 1;
 }
@@ -313,12 +215,15 @@ static int take_option(launch_job_t *job, launch_part_t *part, words_t *words)
 /* Whether another part follows. */
 static int parse_part(launch_job_t *job, words_t *words)
 {
+    job->parts = realloc(job->parts, sizeof(*job->parts) * (size_t)(job->part_count + 1));
+    if (job->parts == NULL)
+        words_refuse("no memory left");
     launch_part_t *part = &job->parts[job->part_count++];
-    part->ranks = 1;
+    *part = (launch_part_t){.ranks = 1};
     while (words->at < words->end && take_option(job, part, words))
         ;
     if (words->at == words->end || strcmp(*words->at, ":") == 0)
-        refuse("no program is named");
+        words_refuse("no program is named");
     part->arguments = words->at;
     while (words->at < words->end && strcmp(*words->at, ":") != 0)
         words->at++;
@@ -333,17 +238,17 @@ void launch_parse(launch_job_t *job, int argc, char **argv)
 {
     words_t words = {.at = argv + 1, .end = argv + argc};
     job->kill_after = KILL_AFTER;
-    job->parts = calloc((size_t)argc + 1, sizeof(*job->parts));
-    if (job->parts == NULL)
-        refuse("no memory left");
+    const char *limit = getenv("MPIEXEC_TIMEOUT");
+    if (limit != NULL && *limit != 0)
+        job->timeout = seconds_of("MPIEXEC_TIMEOUT", limit);
     while (parse_part(job, &words))
         ;
     if (job->explain)
         explain(job);
-    if (job->size > MOST_RANKS)
-        refuse("%d ranks: at most %d", job->size, MOST_RANKS);
+    if (job->size > WORDS_MOST_RANKS)
+        words_refuse("%d ranks: at most %d", job->size, WORDS_MOST_RANKS);
     if (job->fakes > 0 && job->host_count > 0)
-        refuse("-fake-hosts %d: hosts are named, too", job->fakes);
+        words_refuse("-fake-hosts %d: hosts are named, too", job->fakes);
     if (job->ssh == NULL && (job->ssh = getenv("VERBENA_SSH")) == NULL)
         job->ssh = "ssh";
     check("hosts", launch_place(job));

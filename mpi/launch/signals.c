@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * signals.c - signals for mpiexec, by a signalfd: SIGINT and SIGTERM ask the ranks to end, a second SIGINT kills them; others
- * are the ranks'. SIGQUIT has its usual effect. What a signal of the terminal is ranks of this host have got themselves: they
- * are in our process group, as rank 0 has to be to read the terminal.
+ * signals.c - signals for mpiexec, by a signalfd: SIGINT and SIGTERM ask the ranks to end, as SIGALRM does when --timeout has
+ * passed; a second SIGINT kills them; others are the ranks'. SIGQUIT has its usual effect. What a signal of the terminal is ranks
+ * of this host have got themselves: they are in our process group, as rank 0 has to be to read the terminal.
  */
 #include "launch/launch.h"
 
@@ -30,6 +30,7 @@ static int open_for(const int *more)
     sigaddset(&handled, SIGCHLD);
     sigaddset(&handled, SIGINT);
     sigaddset(&handled, SIGTERM);
+    sigaddset(&handled, SIGALRM);
     for (; *more != 0; more++)
         if (!is_ignored(*more))
             sigaddset(&handled, *more);
@@ -88,7 +89,9 @@ void launch_on_signals(launch_job_t *job)
     struct signalfd_siginfo info;
     while (read(job->signals, &info, sizeof(info)) == sizeof(info)) {
         const int signal = (int)info.ssi_signo;
-        if (signal == SIGINT || signal == SIGTERM)
+        if (signal == SIGALRM && job->timeout > 0)
+            launch_say("the job has run for %d s, which is all that --timeout gives it", job->timeout);
+        if (signal == SIGINT || signal == SIGTERM || signal == SIGALRM)
             on_end(job, signal);
         else if (signal != SIGCHLD)
             pass_on(job, signal, info.ssi_code == SI_KERNEL);

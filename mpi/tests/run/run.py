@@ -31,6 +31,7 @@ import launchers
 import leftovers
 import lines
 import networks
+import scripts
 import streams
 import wrappers
 from cases import Case, main
@@ -287,9 +288,9 @@ OWN = (terminated, options, options_of_others, labels, whole_lines, standard_inp
 
 # The first word of a test's name, and the tests.
 GROUPS = (("mpiexec", leftovers.TESTS), ("mpiexec", OWN), ("lines", lines.TESTS), ("ends", ends.TESTS), ("asked", asked.TESTS),
-          ("streams", streams.TESTS), ("hosts", hosts.TESTS), ("hosts", networks.TESTS), ("names", clash.TESTS),
-          ("launchers", launchers.TESTS), ("wrappers", wrappers.TESTS), ("costs", costs.TESTS), ("choices", choices.TESTS),
-          ("containers", containers.TESTS))
+          ("streams", streams.TESTS), ("mpiexec", scripts.TESTS), ("hosts", hosts.TESTS), ("hosts", networks.TESTS),
+          ("names", clash.TESTS), ("launchers", launchers.TESTS), ("wrappers", wrappers.TESTS), ("costs", costs.TESTS),
+          ("choices", choices.TESTS), ("containers", containers.TESTS))
 
 
 def cases():
