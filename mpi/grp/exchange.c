@@ -178,7 +178,7 @@ void steps_alltoall_each(sched_t *sched, const grp_blocks_t *send, const grp_blo
 {
     const units_t units = units_of(sched);
     const size_t length = receive->length(receive, 0);
-    const int is_few = table_is_few(TABLE_ALLTOALL_STEPS, sched_size(sched), length);
+    const int is_few = table_is_few(TABLE_ALLTOALL_STEPS, sched_size(sched), sched->nodes, length);
     if (units.levels == NULL || !grp_choose(sched->call, GRP_EXCHANGE, is_few, length)) {
         steps_alltoall(sched, send, receive);
         return;

@@ -39,7 +39,8 @@ typedef enum grp_way {
     GRP_SPREAD = 1 << 4,   /* or a ring */
     GRP_EXCHANGE = 1 << 6, /* or each with each */
     GRP_DOUBLING = 1 << 8, /* or halving */
-    GRP_CHAIN = 1 << 10    /* or the same in pieces */
+    GRP_CHAIN = 1 << 10,   /* or the same in pieces */
+    GRP_LEVELS = 1 << 12   /* or one level */
 } grp_way_t;
 
 typedef struct grp {
@@ -55,6 +56,7 @@ typedef struct grp {
     struct node_set *node; /* its slots; NULL: none */
     int levels_state;      /* levels.c */
     struct levels *levels; /* its ranks by node; NULL: one level */
+    int nodes;             /* levels.c: so many have ranks of it; 0: not known yet */
     grp_call_t call;       /* the blocking collective that it is in */
     struct grp *outer;     /* of the ranks of one node: the set that they belong to; NULL: none */
     struct grp *next;      /* watched ones (watch.h) */
@@ -108,6 +110,12 @@ int grp_alltoall(grp_t *grp, const grp_blocks_t *send, const grp_blocks_t *recei
 static inline grp_t *grp_outer(grp_t *grp)
 {
     return grp->outer != NULL ? grp->outer : grp;
+}
+
+/* After levels_find. Of the ranks of one node: of the set that they belong to. */
+static inline int grp_nodes(const grp_t *grp)
+{
+    return grp->outer != NULL ? grp->outer->nodes : grp->nodes;
 }
 
 /* Notes a choice; returns whether it is the one for few bytes. */

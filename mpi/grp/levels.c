@@ -127,7 +127,10 @@ static int find(grp_t *grp)
     const size_t size = (size_t)grp_size(grp);
     map_t map = {.members = malloc(size * sizeof(member_t)), .ranges = calloc(size, sizeof(range_t))};
     int status = map.members != NULL && map.ranges != NULL ? 0 : VBN_ERR_NO_MEMORY;
-    if (status == 0 && list(&map, grp->ranks)) {
+    const int has_levels = status == 0 && list(&map, grp->ranks);
+    if (status == 0)
+        grp->nodes = map.nodes;
+    if (has_levels) {
         grp->levels = make(&map, grp);
         status = grp->levels != NULL ? 1 : VBN_ERR_NO_MEMORY;
     }
@@ -140,8 +143,9 @@ int levels_find(grp_t *grp)
 {
     if (grp->levels_state != LEVELS_NEW)
         return grp->levels_state == LEVELS_FOUND;
-    if (grp->slots == 0 || grp_size(grp) < 3 || rt.pmi.mapping == NULL) {
+    if (grp->slots == 0 || rt.pmi.mapping == NULL) {
         grp->levels_state = LEVELS_NONE;
+        grp->nodes = 1;
         return 0;
     }
     const int status = find(grp);

@@ -29,7 +29,8 @@ typedef struct levels {
     grp_t inside;         /* `near`, for slots */
 } levels_t;
 
-/* The levels of a set, which it keeps until grp_end: 1, 0 (none), or VBN_ERR_NO_MEMORY. */
+/* The levels of a set, which it keeps until grp_end: 1, 0 (none), or VBN_ERR_NO_MEMORY. Sets grp->nodes:
+ * to 1 where the launcher does not name nodes. */
 int levels_find(grp_t *grp);
 void levels_release(levels_t *levels);
 /* The place of the node of a rank of the set. */
@@ -58,7 +59,7 @@ void levels_heads_reduce(sched_t *sched, const levels_t *levels, void *inout, si
 void levels_heads_allreduce(sched_t *sched, const levels_t *levels, void *inout, size_t count,
                             const grp_reduce_t *reduce);
 
-/* Whether a reduction goes by levels. */
+/* Whether a reduction may go by levels. */
 static inline int levels_fit(const levels_t *levels, const grp_reduce_t *reduce)
 {
     return levels != NULL && (levels->ordered || reduce->commutes);

@@ -5,12 +5,13 @@
 #include "grp/flat.h"
 #include "grp/levels.h"
 
-/* The following steps are among these ranks, on one level. Returns those that were before. */
-static const rt_group_t *among(sched_t *sched, const rt_group_t *ranks)
+/* The following steps are among these ranks, of so many nodes, on one level. Returns those that were before. */
+static const rt_group_t *among(sched_t *sched, const rt_group_t *ranks, int nodes)
 {
     const rt_group_t *before = sched->ranks;
     sched->ranks = ranks;
     sched->levels = NULL;
+    sched->nodes = nodes;
     return before;
 }
 
@@ -19,11 +20,12 @@ static void among_all(sched_t *sched, const levels_t *levels, const rt_group_t *
 {
     sched->ranks = ranks;
     sched->levels = levels;
+    sched->nodes = levels->heads->size;
 }
 
 void levels_heads_barrier(sched_t *sched, const levels_t *levels)
 {
-    const rt_group_t *all = among(sched, levels->heads);
+    const rt_group_t *all = among(sched, levels->heads, levels->heads->size);
     if (levels_is_head(levels))
         flat_barrier(sched);
     among_all(sched, levels, all);
@@ -31,7 +33,7 @@ void levels_heads_barrier(sched_t *sched, const levels_t *levels)
 
 void levels_near_bcast(sched_t *sched, const levels_t *levels, void *buffer, size_t length)
 {
-    const rt_group_t *all = among(sched, levels->near);
+    const rt_group_t *all = among(sched, levels->near, 1);
     flat_bcast(sched, buffer, length, 0);
     among_all(sched, levels, all);
 }
@@ -40,7 +42,7 @@ void levels_near_bcast(sched_t *sched, const levels_t *levels, void *buffer, siz
 void levels_barrier(sched_t *sched)
 {
     const levels_t *levels = sched->levels;
-    const rt_group_t *all = among(sched, levels->near);
+    const rt_group_t *all = among(sched, levels->near, 1);
     const int size = levels->near->size;
     for (int bit = 1; bit < size; bit *= 2) {
         if (levels->near->rank & bit) {
@@ -90,7 +92,7 @@ void levels_bcast(sched_t *sched, void *buffer, size_t length, int root)
     const levels_t *levels = sched->levels;
     const int from = rt_group_find(levels->near, rt_group_world(sched->ranks, root)); /* -1: on another node */
     levels_heads_bcast(sched, levels, buffer, length, root);
-    const rt_group_t *all = among(sched, levels->near);
+    const rt_group_t *all = among(sched, levels->near, 1);
     flat_bcast(sched, buffer, length, from < 0 ? 0 : from);
     among_all(sched, levels, all);
 }
@@ -99,7 +101,7 @@ void levels_heads_reduce(sched_t *sched, const levels_t *levels, void *inout, si
                          int root)
 {
     const int at_first = rt_group_world(levels->heads, 0) == rt_group_world(sched->ranks, root);
-    const rt_group_t *all = among(sched, levels->heads);
+    const rt_group_t *all = among(sched, levels->heads, levels->heads->size);
     if (levels_is_head(levels))
         flat_reduce(sched, inout, count, reduce, 0);
     among_all(sched, levels, all);
@@ -114,7 +116,7 @@ void levels_heads_reduce(sched_t *sched, const levels_t *levels, void *inout, si
 void levels_reduce(sched_t *sched, void *inout, size_t count, const grp_reduce_t *reduce, int root)
 {
     const levels_t *levels = sched->levels;
-    const rt_group_t *all = among(sched, levels->near);
+    const rt_group_t *all = among(sched, levels->near, 1);
     flat_reduce(sched, inout, count, reduce, 0);
     among_all(sched, levels, all);
     levels_heads_reduce(sched, levels, inout, count, reduce, root);
@@ -124,7 +126,7 @@ void levels_reduce(sched_t *sched, void *inout, size_t count, const grp_reduce_t
 void levels_heads_allreduce(sched_t *sched, const levels_t *levels, void *inout, size_t count,
                             const grp_reduce_t *reduce)
 {
-    const rt_group_t *all = among(sched, levels->heads);
+    const rt_group_t *all = among(sched, levels->heads, levels->heads->size);
     if (levels_is_head(levels))
         flat_allreduce(sched, inout, count, reduce);
     among_all(sched, levels, all);
@@ -133,7 +135,7 @@ void levels_heads_allreduce(sched_t *sched, const levels_t *levels, void *inout,
 void levels_allreduce(sched_t *sched, void *inout, size_t count, const grp_reduce_t *reduce)
 {
     const levels_t *levels = sched->levels;
-    const rt_group_t *all = among(sched, levels->near);
+    const rt_group_t *all = among(sched, levels->near, 1);
     flat_reduce(sched, inout, count, reduce, 0);
     among_all(sched, levels, all);
     levels_heads_allreduce(sched, levels, inout, count, reduce);

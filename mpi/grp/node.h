@@ -103,7 +103,7 @@ int node_ready(grp_t *grp);
 /* N5. Beyond these the core's copy out of the sender's memory is better; of two ranks already beyond a buffer. */
 static inline int node_bcast_fits(const grp_t *grp, size_t length)
 {
-    return table_is_few(TABLE_BCAST, grp_size(grp), length);
+    return table_is_few(TABLE_BCAST, grp_size(grp), grp_nodes(grp), length);
 }
 
 /* Each rank of a small set reads what all have: beyond some bytes in sum messages are better. */
@@ -112,7 +112,7 @@ static inline int node_reduce_fits(const grp_t *grp, size_t count, const grp_red
     const size_t ranks = (size_t)(grp_size(grp) < NODE_FLAT ? grp_size(grp) : NODE_FLAT);
     const size_t bytes = count * reduce->element;
     return !reduce->foreign && count <= NODE_REDUCE / ranks && bytes <= NODE_BYTES &&
-           table_is_few(TABLE_REDUCE, grp_size(grp), bytes * ranks);
+           table_is_few(TABLE_REDUCE, grp_size(grp), grp_nodes(grp), bytes * ranks);
 }
 
 /* Each rank of a scan reads the elements of those before it. */
@@ -121,7 +121,7 @@ static inline int node_scan_fits(const grp_t *grp, size_t count, const grp_reduc
     const size_t ranks = (size_t)grp_size(grp);
     const size_t bytes = count * reduce->element;
     return !reduce->foreign && count <= NODE_REDUCE / ranks && bytes <= NODE_BYTES &&
-           table_is_few(TABLE_SCAN, grp_size(grp), bytes * ranks);
+           table_is_few(TABLE_SCAN, grp_size(grp), grp_nodes(grp), bytes * ranks);
 }
 
 int node_barrier(node_set_t *set);
@@ -170,7 +170,7 @@ typedef struct node_blocks {
 /* N5. bytes: that a rank gives at once. */
 static inline int node_blocks_fit(const grp_t *grp, table_row_t row, size_t bytes)
 {
-    return table_is_few(row, grp_size(grp), bytes);
+    return table_is_few(row, grp_size(grp), grp_nodes(grp), bytes);
 }
 
 /* Each rank's block to the root; the root's blocks to each (it is asked for all); each rank's block to all; a block of each

@@ -74,7 +74,7 @@ int node_allreduce_large(node_set_t *set, const void *mine, void *result, size_t
 {
     const size_t bytes = count * reduce->element;
     uint64_t way = CHOOSE_PIECES;
-    if (set->size != 2 || bytes < CHOOSE_LEAST || reduce->combine == NULL)
+    if (table_is_few(TABLE_ALLREDUCE, set->size, 1, bytes) || reduce->combine == NULL)
         return node_allreduce_pieces(set, mine, result, count, reduce);
     if (set->rank == 0) {
         learn(set);

@@ -180,7 +180,7 @@ void flat_allreduce(sched_t *sched, void *inout, size_t count, const grp_reduce_
     const int extra = sched_size(sched) - power;
     const int goes_on = fold(&pair, extra);
     if (goes_on) {
-        const int is_few = table_is_few(TABLE_ALLREDUCE_STEPS, sched_size(sched), pair.length);
+        const int is_few = table_is_few(TABLE_ALLREDUCE_STEPS, sched_size(sched), sched->nodes, pair.length);
         const int doubles = is_few || count < (size_t)power || power <= 2;
         (grp_choose(sched->call, GRP_DOUBLING, doubles, pair.length) ? double_up : halve_and_gather)(&pair, power,
                                                                                                      extra);

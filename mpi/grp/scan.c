@@ -12,7 +12,7 @@
 size_t flat_scan_piece(sched_t *sched, size_t count, const grp_reduce_t *reduce)
 {
     const size_t bytes = count * reduce->element;
-    const int is_few = table_is_few(TABLE_SCAN_STEPS, sched_size(sched), bytes);
+    const int is_few = table_is_few(TABLE_SCAN_STEPS, sched_size(sched), sched->nodes, bytes);
     if (grp_choose(sched->call, GRP_CHAIN, is_few, bytes) || bytes == 0)
         return count;
     const size_t least = PIECE / reduce->element;

@@ -59,6 +59,7 @@ static sched_t *open_with(grp_t *grp, uint64_t tag, int blocks)
     sched->net = &sched_core;
     sched->ranks = grp->ranks;
     sched->levels = grp->levels;
+    sched->nodes = grp->nodes;
     sched->tag = tag;
     sched->count = 0;
     sched->status = 0;

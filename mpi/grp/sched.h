@@ -71,6 +71,7 @@ typedef struct sched {
     const sched_net_t *net;
     const rt_group_t *ranks;     /* of the set that it was opened for */
     const struct levels *levels; /* of that set; NULL: one level */
+    int nodes;                   /* of the ranks that the next steps are among */
     uint64_t tag;
     sched_step_t *steps;
     size_t count;

@@ -66,7 +66,7 @@ static int open(spread_t *spread, sched_t *sched, const grp_blocks_t *blocks)
     for (int rank = 0; rank < size; rank++)
         total += blocks->length(blocks, rank);
     const size_t average = total / (size_t)size;
-    if (!grp_choose(sched->call, GRP_SPREAD, table_is_few(TABLE_ALLGATHER_STEPS, size, average), average))
+    if (!grp_choose(sched->call, GRP_SPREAD, table_is_few(TABLE_ALLGATHER_STEPS, size, sched->nodes, average), average))
         return 0;
     *spread = (spread_t){.sched = sched, .units = units_of(sched), .blocks = blocks};
     spread->ends = sched_memory(sched, ((size_t)size + 1) * sizeof(size_t));

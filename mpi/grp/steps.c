@@ -6,10 +6,18 @@
 #include "grp/flat.h"
 #include "grp/levels.h"
 #include "grp/node.h"
+#include "grp/table.h"
+
+/* Whether the set has two levels, and the table takes them. */
+static int by_levels(sched_t *sched, table_row_t row, size_t bytes)
+{
+    return sched->levels != NULL &&
+           grp_choose(sched->call, GRP_LEVELS, table_is_few(row, sched_size(sched), sched->nodes, bytes), bytes);
+}
 
 void steps_barrier(sched_t *sched)
 {
-    if (sched->levels != NULL)
+    if (by_levels(sched, TABLE_BARRIER_LEVELS, 0))
         levels_barrier(sched);
     else
         flat_barrier(sched);
@@ -17,7 +25,7 @@ void steps_barrier(sched_t *sched)
 
 void steps_bcast(sched_t *sched, void *buffer, size_t length, int root)
 {
-    if (sched->levels != NULL)
+    if (by_levels(sched, TABLE_BCAST_LEVELS, length))
         levels_bcast(sched, buffer, length, root);
     else
         flat_bcast(sched, buffer, length, root);
@@ -25,7 +33,7 @@ void steps_bcast(sched_t *sched, void *buffer, size_t length, int root)
 
 void steps_reduce(sched_t *sched, void *inout, size_t count, const grp_reduce_t *reduce, int root)
 {
-    if (levels_fit(sched->levels, reduce))
+    if (levels_fit(sched->levels, reduce) && by_levels(sched, TABLE_REDUCE_LEVELS, count * reduce->element))
         levels_reduce(sched, inout, count, reduce, root);
     else
         flat_reduce(sched, inout, count, reduce, root);
@@ -33,7 +41,7 @@ void steps_reduce(sched_t *sched, void *inout, size_t count, const grp_reduce_t 
 
 void steps_allreduce(sched_t *sched, void *inout, size_t count, const grp_reduce_t *reduce)
 {
-    if (levels_fit(sched->levels, reduce))
+    if (levels_fit(sched->levels, reduce) && by_levels(sched, TABLE_ALLREDUCE_LEVELS, count * reduce->element))
         levels_allreduce(sched, inout, count, reduce);
     else
         flat_allreduce(sched, inout, count, reduce);
@@ -41,7 +49,7 @@ void steps_allreduce(sched_t *sched, void *inout, size_t count, const grp_reduce
 
 int grp_barrier(grp_t *grp)
 {
-    const int near = node_ready(grp);
+    const int near = table_is_few(TABLE_BARRIER, grp_size(grp), grp_nodes(grp), 0) ? node_ready(grp) : 0;
     if (near != 0)
         return near < 0 ? near : node_barrier(grp->node);
     sched_t *sched = sched_open(grp);

@@ -85,7 +85,7 @@ static char *within(const tree_t *tree, message_t message)
 
 static int is_for(table_row_t row, const tree_t *tree)
 {
-    const int is_few = table_is_few(row, sched_size(tree->sched), tree->length);
+    const int is_few = table_is_few(row, sched_size(tree->sched), tree->sched->nodes, tree->length);
     return grp_choose(tree->sched->call, GRP_TREE, is_few, tree->length) && tree->units.count > 1;
 }
 

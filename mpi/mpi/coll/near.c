@@ -33,8 +33,10 @@ int coll_near_Barrier(MPI_Comm comm)
 {
     near_t near;
     int rc = near_find(&near, comm);
-    if (rc == MPI_SUCCESS)
-        rc = near_ready(&near);
+    if (rc != MPI_SUCCESS || !near_takes_levels(&near, TABLE_BARRIER_LEVELS, 0) ||
+        !table_is_few(TABLE_BARRIER, grp_size(near.here), grp_nodes(near.all), 0))
+        return COLL_FAR;
+    rc = near_ready(&near);
     if (rc != MPI_SUCCESS)
         return rc;
     return coll_result(near_is_one_node(&near) ? node_barrier(near.here->node) : node_levels_barrier(near.all));
@@ -64,6 +66,7 @@ int coll_near_Bcast(void *buffer, MPI_Count count, MPI_Datatype datatype, int ro
     near_t near;
     int rc = near_find(&near, comm);
     if (rc != MPI_SUCCESS || dt_describe(&data, buffer, count, datatype) != MPI_SUCCESS ||
+        !near_takes_levels(&near, TABLE_BCAST_LEVELS, data.bytes) ||
         !grp_choose(&near.all->call, GRP_SLOTS, node_bcast_fits(near.here, data.bytes), data.bytes))
         return COLL_FAR;
     rc = near_ready(&near);

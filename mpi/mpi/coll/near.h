@@ -24,4 +24,12 @@ static inline int near_is_one_node(const near_t *near)
     return near->here == near->all;
 }
 
+/* Whether the table takes slots of each node, and messages between the nodes; bytes: as at steps_NAME of steps.c. */
+static inline int near_takes_levels(near_t *near, table_row_t row, size_t bytes)
+{
+    grp_t *all = near->all;
+    return near_is_one_node(near) ||
+           grp_choose(&all->call, GRP_LEVELS, table_is_few(row, grp_size(all), grp_nodes(all), bytes), bytes);
+}
+
 #endif

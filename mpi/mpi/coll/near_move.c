@@ -76,7 +76,7 @@ static int open(move_t *move, const near_t *near, const args_t *send, int send_m
         rc = side(&move->receive, receive->buffer, receive->count, receive->type, receive_many);
     move->blocks.length = send != NULL ? move->send.data.bytes : move->receive.data.bytes;
     move->blocks.taken = receive != NULL ? move->receive.data.bytes : move->blocks.length;
-    if (rc != MPI_SUCCESS || !near_is_one_node(near))
+    if (rc != MPI_SUCCESS)
         return COLL_FAR;
     const int at_once = row == TABLE_SCATTER || row == TABLE_ALLTOALL ? grp_size(near->all)
                                                                       : 1; /* blocks that a rank gives */

@@ -51,7 +51,8 @@ int coll_near_Allreduce(const void *sendbuf, void *recvbuf, MPI_Count count, MPI
     grp_reduce_t reduce;
     near_t near;
     int rc = near_find(&near, comm);
-    if (rc != MPI_SUCCESS || !takes(&reduce, mine, recvbuf, count, datatype, op))
+    if (rc != MPI_SUCCESS || !takes(&reduce, mine, recvbuf, count, datatype, op) ||
+        !near_takes_levels(&near, TABLE_ALLREDUCE_LEVELS, n * reduce.element))
         return COLL_FAR;
     rc = ready_for(&near, node_reduce_fits(near.here, n, &reduce), n, &reduce, datatype, op);
     if (rc != MPI_SUCCESS)
@@ -71,7 +72,8 @@ int coll_near_Reduce(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Da
     near_t near;
     int rc = near_find(&near, comm);
     if (rc != MPI_SUCCESS || (sendbuf == MPI_IN_PLACE && grp_rank(near.all) != root) ||
-        !takes(&reduce, mine, grp_rank(near.all) == root ? recvbuf : mine, count, datatype, op))
+        !takes(&reduce, mine, grp_rank(near.all) == root ? recvbuf : mine, count, datatype, op) ||
+        !near_takes_levels(&near, TABLE_REDUCE_LEVELS, n * reduce.element))
         return COLL_FAR;
     rc = ready_for(&near, node_reduce_fits(near.here, n, &reduce), n, &reduce, datatype, op);
     if (rc != MPI_SUCCESS)
@@ -113,10 +115,13 @@ static int reduce_scatter(const void *sendbuf, void *recvbuf, const MPI_Count *c
     near_t near;
     part_t part;
     int rc = near_find(&near, comm);
-    if (rc != MPI_SUCCESS || !near_is_one_node(&near) || !part_of(&part, &near, counts, each) ||
+    if (rc != MPI_SUCCESS || !part_of(&part, &near, counts, each) ||
         !takes(&reduce, mine, part.first < part.end ? recvbuf : mine, part.total, datatype, op))
         return COLL_FAR;
-    (void)grp_choose(&near.all->call, GRP_SLOTS, 1, (size_t)part.total * reduce.element);
+    const size_t bytes = (size_t)part.total * reduce.element;
+    const int is_few = table_is_few(TABLE_REDUCE_SCATTER, grp_size(near.all), grp_nodes(near.all), bytes);
+    if (!grp_choose(&near.all->call, GRP_SLOTS, is_few, bytes))
+        return COLL_FAR;
     rc = near_ready(&near);
     if (rc == MPI_SUCCESS)
         rc = ready_for_pieces(&near, &reduce, datatype, op);
@@ -148,7 +153,8 @@ static int scan(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatyp
     near_t near;
     int rc = near_find(&near, comm);
     if (rc != MPI_SUCCESS || (!near_is_one_node(&near) && !near.all->levels->ordered) ||
-        !takes(&reduce, mine, exclusive && grp_rank(near.all) == 0 ? mine : recvbuf, count, datatype, op))
+        !takes(&reduce, mine, exclusive && grp_rank(near.all) == 0 ? mine : recvbuf, count, datatype, op) ||
+        !near_takes_levels(&near, TABLE_SCAN_LEVELS, n * reduce.element))
         return COLL_FAR;
     const int is_few = node_scan_fits(near.here, n, &reduce);
     rc = ready_for(&near, is_few, n, &reduce, datatype, op);

@@ -3,16 +3,14 @@
 prints the table. Each test takes the build folder and gives a list of what is wrong."""
 from runner import expect, launch
 
-FEW = ("reduce=slots,scan=slots,gather=slots,scatter=slots,allgather=slots,alltoall=slots,gather.steps=tree,scatter.steps=tree,"
-       "allgather.steps=spread,alltoall.steps=exchange,allreduce.steps=doubling,scan.steps=chain")
-MANY = ("bcast=tree,reduce=pieces,scan=pieces,gather=messages,scatter=messages,allgather=messages,alltoall=messages,"
-        "gather.steps=root,scatter.steps=root,allgather.steps=ring,alltoall.steps=pairs,allreduce.steps=halving,scan.steps=pieces")
+# All rows to their first algorithms, to their second ones; the second ones on two levels.
+FORCED = ("first", "second", "second,barrier.levels=two,bcast.levels=two,reduce.levels=two,allreduce.levels=two,scan.levels=two")
 
 
 def forced(build):
     """Programs that compare collectives with the right results, on one node and on two."""
     wrong = []
-    for table in ("bcast=slots," + FEW, MANY):
+    for table in FORCED:
         for program in ("blocks", "forms", "scans"):
             for hosts in ((), ("-fake-hosts", 2)):
                 status, out, err = launch(build, "-n", 4, *hosts, build / "tests" / program,
@@ -28,9 +26,16 @@ def explains(build):
     for words, environment in ((("-explain",), {name: value}), (("-explain", "-env", name, value), {}),
                                (("-genv", name, value, "-explain"), {}), (("-explain", "-x", f"{name}={value}"), {})):
         status, _, err = launch(build, *words, "-n", 3, build / "tests/world", environment=environment)
-        wrong += expect(status == 0 and "algorithms of 3 ranks, 3 of them on this node" in err and
+        wrong += expect(status == 0 and "algorithms of 3 ranks, 3 of them on this node; nodes: 1;" in err and
                         "bcast: slots up to 65536 bytes, else tree" in err and "gather.steps: root\n" in err, words, err)
     return wrong
+
+
+def by_nodes(build):
+    """Several nodes take other algorithms."""
+    status, _, err = launch(build, "-explain", "-n", 4, "-fake-hosts", 2, build / "tests/world")
+    return expect(status == 0 and "4 ranks, 2 of them on this node; nodes: 2;" in err and "gather: messages\n" in err and
+                  "bcast.levels: two\n" in err, err)
 
 
 def refuses(build):
@@ -39,4 +44,4 @@ def refuses(build):
     return expect(status != 0 and "mpi.collectives=bcast=ring: bcast has no algorithm ring: give slots or tree" in err, err)
 
 
-TESTS = (forced, explains, refuses)
+TESTS = (forced, explains, by_nodes, refuses)

@@ -86,7 +86,7 @@ inline char byte_of(int from, int to, size_t at)
     return (char)(from * 31 + to * 17 + (int)at);
 }
 
-// One collective of all ranks: schedules, their data, the check of the result.
+// One collective of all ranks: schedules, their data, the check of the result. counted: no data, as its steps are counted only.
 struct Collective {
     virtual ~Collective() = default;
     virtual void build(sched_t *sched, int rank) = 0;
@@ -97,15 +97,15 @@ struct Collective {
 
 struct Reduction : Collective {
     enum Kind { ALL, ROOT, SCAN, EXSCAN };
-    Reduction(Kind kind_, int size_, size_t count_, int root_, bool commutes = false)
+    Reduction(Kind kind_, int size_, size_t count_, int root_, bool commutes = false, bool counted = false)
         : kind(kind_), size(size_), count(count_), root(root_), reduce(commutes ? &commuting : &ordered)
     {
         data.resize((size_t)size);
         result.resize((size_t)size);
         for (auto &one : data)
-            one.resize(count);
+            one.resize(counted ? 1 : count);
         for (auto &one : result)
-            one.resize(count);
+            one.resize(counted ? 1 : count);
     }
     void build(sched_t *sched, int rank) override
     {
@@ -145,11 +145,12 @@ struct Reduction : Collective {
 
 struct Move : Collective {
     enum Kind { BCAST, GATHER, SCATTER, GATHER_EACH, SCATTER_EACH, ALLTOALL_EACH, ALLGATHER, ALLTOALL };
-    Move(Kind kind_, int size_, size_t unit_, int root_) : kind(kind_), size(size_), unit(unit_), root(root_)
+    Move(Kind kind_, int size_, size_t unit_, int root_, bool counted = false)
+        : kind(kind_), size(size_), unit(unit_), root(root_)
     {
         const grp_blocks_t blocks = at(nullptr);
         total = block_offset(&blocks, size);
-        const size_t most = std::max(total, 2 * unit * (size_t)size);
+        const size_t most = counted ? 1 : std::max(total, 2 * unit * (size_t)size);
         in.assign((size_t)size, std::vector<char>(most));
         out.assign((size_t)size, std::vector<char>(most));
     }
