@@ -345,8 +345,6 @@ _RANKS = {"mpi.messages": mpi, "mpi.rma": mpi_rma, "shmem": shmem}
 def _missing_before(row):
     if row.kind not in ("core", "spark", "tpch", "ranks") or row.control:
         return "--against: this row cannot compare two checkouts; core, mpi, shmem and spark rows can"
-    if row.kind == "burst":
-        return burst.missing(root)
     if row.kind == "ranks":
         return _RANKS[row.name].before(row.against).missing()
     built = core.built_program(row.against) if row.kind == "core" else spark.built_plugin(row.against)
@@ -366,6 +364,8 @@ def missing(row, root):
         return sides.ours(root).missing() if row.against else sides.missing(root)
     if row.network and (reason := hosts.missing()):
         return reason
+    if row.kind == "burst":
+        return burst.missing(root)
     if row.kind in ("hdfs", "mr", "merge", "rpc"):
         return hadoop.missing(root)
     if row.kind in ("hbase", "netty"):

@@ -85,7 +85,8 @@ class Bench:
         command = [library.compiler, "-std=c11", "-D_GNU_SOURCE", "-O2", f"-I{root}/mpi/bench", *files, "-o", self._program]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         if done.returncode != 0:
-            raise Failed(f"{library.title} does not compile {self.SOURCES[0]}: {done.stderr.strip()[-500:]}")
+            said = f"{library.title} does not compile {self.SOURCES[0]}: {done.stderr.strip()[-500:]}"
+            raise Failed(f"{said}; its headers or libraries may be missing: {library.cure}" if library.cure else said)
 
     def _answers(self, cpus, ranks, *words, tcp=False, found=None):
         command = ["taskset", "-c", cpus, *self.library.command(ranks, self._program, *words, tcp=tcp)]

@@ -95,8 +95,8 @@ class OneLibrary(WithPrograms):
         with self.assertRaisesRegex(Failed, r"(?s)status 3.*no fabric"):
             mpi.Bench(broken, self.folder, f"{self.folder}/work").block()
 
-    def test_a_compiler_that_fails_is_named_with_what_it_said(self):
-        with self.assertRaisesRegex(Failed, "Some MPI does not compile mpi/bench: no header"):
+    def test_a_compiler_that_fails_is_named_with_what_it_said_and_the_cure(self):
+        with self.assertRaisesRegex(Failed, "Some MPI does not compile mpi/bench: no header; its headers .*: install it$"):
             mpi.Bench(self.library(compiler="#!/bin/sh\necho 'no header' >&2\nexit 1\n"), self.folder, self.folder)
 
     def test_versions_and_what_is_missing_are_said(self):

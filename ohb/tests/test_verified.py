@@ -41,6 +41,10 @@ class Verified(unittest.TestCase):
             found[name] = run["verified"]
         self.assertEqual(found, {name: name != "verbs" for name in SIDES})
 
+    def test_the_row_of_the_burst_buffer_says_what_it_lacks(self):
+        with unittest.mock.patch.object(burst, "missing", return_value="the server is not built"):
+            self.assertEqual(plan.missing(plan.select("lustre.buffer")[0], "/nowhere"), "the server is not built")
+
 
 if __name__ == "__main__":
     unittest.main()
