@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+#include "grp/watch.h"
+
 #define STEP_BITS 8
 
 static char error_text[2048]; /* R1: one thread at a time */
@@ -84,17 +86,33 @@ static void receive_begin(grp_t *grp, grp_op_t *op, int from, unsigned step, voi
     keep_error(op, "receive from", from, vbn_error_text());
 }
 
-static int wait_for(grp_op_t *op)
+/* Until the message with this rank has ended. *lost_p becomes the lost rank of the job because of which it is given up: a receive
+ * ends at once, a send when that rank says that it has not fetched it. */
+static int wait_for(const grp_t *grp, grp_op_t *op, int rank, int *lost_p)
 {
     rt_wait_t wait = RT_WAIT;
+    watch_times_t times = {0};
+    int given_up = 0;
     if (op->status != VBN_INPROGRESS)
         return op->status;
     wait.op = &op->op;
-    while (op->op.complete == 0)
+    wait.look_ms = RT_WATCH_MS;
+    while (op->op.complete == 0) {
         rt_wait_step(&wait);
-    if (op->op.status < 0)
-        snprintf(error_text, sizeof(error_text), "%s", vbn_status_name((vbn_status_t)op->op.status));
-    return op->op.status;
+        if (op->op.complete == 0 && *lost_p < 0)
+            *lost_p = watch_messages(grp, rank, &times);
+        if (op->op.complete != 0 || *lost_p < 0 || given_up)
+            continue;
+        given_up = 1;
+        if (!rt_withdraw_deferred(&op->op) && vbn_tag_cancel(&op->op) == VBN_OK)
+            break;
+    }
+    if (op->op.status >= 0)
+        return op->op.status;
+    if (*lost_p < 0)
+        return grp_fail(op->op.status, vbn_status_name((vbn_status_t)op->op.status));
+    snprintf(error_text, sizeof(error_text), "rank %d of the job is lost", *lost_p);
+    return VBN_ERR_PEER_LOST;
 }
 
 int grp_sendrecv(grp_t *grp, int to, const void *out, size_t out_length, int from, void *in, size_t in_length,
@@ -104,7 +122,8 @@ int grp_sendrecv(grp_t *grp, int to, const void *out, size_t out_length, int fro
     grp_op_t send = {0};
     receive_begin(grp, &receive, from, step, in, in_length);
     send_begin(grp, &send, to, step, out, out_length);
-    const int sent = wait_for(&send);
-    const int received = wait_for(&receive);
+    int lost = -1;
+    const int received = wait_for(grp, &receive, from, &lost);
+    const int sent = wait_for(grp, &send, to, &lost);
     return sent < 0 ? sent : received;
 }

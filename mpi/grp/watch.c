@@ -13,7 +13,7 @@
 #define GONE 64          /* sets that have ended, about which others may still ask */
 #define CALL 0x80000000u /* W6: of a birth that is a hash of the ranks */
 
-typedef enum kind { ASKS, HAS_ENDED, HAS_LOST } kind_t;
+typedef enum kind { ASKS, HAS_ENDED, HAS_LOST, HAS_LEFT, HAS_COME } kind_t;
 
 /* W1. The answer is the question with its kind changed, and what the answering rank knows of its own call. */
 typedef struct question {
@@ -40,6 +40,7 @@ static struct {
     watch_wait_t *waits;
     int64_t looked;
     int unmade; /* W5 */
+    int left;   /* W7: others know that this rank may end */
     unsigned gone_count;
     struct {
         uint64_t base;
@@ -331,7 +332,7 @@ static int next_lost(int rank)
     for (; rank < rt.size; rank++) {
         const rt_process_t *page = rt.pages[(unsigned)rank / RT_PAGE];
         const rt_process_t *process = page == NULL ? NULL : &page[(unsigned)rank % RT_PAGE];
-        if (process != NULL && (process->lost || process->told_lost))
+        if (process != NULL && !process->left && (process->lost || process->told_lost))
             break;
     }
     return rank;
@@ -344,11 +345,10 @@ static uint32_t lost_rank(void)
     return rank < rt.size ? (uint32_t)rank + 1 : 0;
 }
 
-/* W7: a rank of the job; -1: there is none. Ranks that opened the runtime alone may end before others are done. */
+/* W7: a rank of the job; -1: there is none. */
 static int lost_member(const grp_t *set)
 {
-    const int meet = rt.together > 0 && !rt.parted; /* at the end */
-    for (int rank = next_lost(0); meet && rank < rt.size; rank = next_lost(rank + 1))
+    for (int rank = next_lost(0); rank < rt.size; rank = next_lost(rank + 1))
         if (rt_group_find(set->ranks, rank) >= 0)
             return rank;
     return -1;
@@ -368,6 +368,23 @@ void watch_notice(int rank)
     vbn_peer_t *peer = rt_peer_known(rank);
     if (peer != NULL)
         tell_losses(peer);
+}
+
+/* W7: to all that are known. */
+static void tell_all(kind_t kind)
+{
+    const question_t news = {.kind = kind};
+    for (int rank = 0; rank < rt.size; rank++) {
+        vbn_peer_t *peer = rank == rt.rank ? NULL : rt_peer_known(rank);
+        if (peer != NULL)
+            say(peer, &news);
+    }
+}
+
+void watch_leave(void)
+{
+    watch.left = 1;
+    tell_all(HAS_LEFT);
 }
 
 /* W7 */
@@ -445,6 +462,8 @@ static void hear(void *arg, const vbn_am_message_t *message)
         answer(message->peer, process->rank, &question);
     else if (question.kind == HAS_LOST)
         hear_loss(question.lost);
+    else if (question.kind == HAS_LEFT || question.kind == HAS_COME)
+        rt_process_at(process->rank)->left = question.kind == HAS_LEFT;
     else
         hear_end(process->rank, &question);
 }
@@ -489,6 +508,16 @@ static void look_at_wait(watch_wait_t *wait, int64_t now)
         ask(wait->set->ranks[wait->rank], set, &set->call, set->base, 0);
 }
 
+int watch_messages(const grp_t *grp, int rank, watch_times_t *times)
+{
+    if (!is_due(times, now_ms()))
+        return -1;
+    const int lost = lost_member(grp);
+    if (lost < 0)
+        ask(rt_group_world(grp->ranks, rank), grp, &grp->call, grp->base, 0);
+    return lost;
+}
+
 static void look(void)
 {
     const int64_t now = now_ms();
@@ -510,6 +539,9 @@ void watch_open(void)
     memset(watch.gone, 0, sizeof(watch.gone));
     if (vbn_am_handler(rt.worker, RT_AM_WATCH, hear, NULL) == VBN_OK)
         rt.watch = look;
+    if (watch.left)
+        tell_all(HAS_COME);
+    watch.left = 0;
 }
 
 void watch_close(void)

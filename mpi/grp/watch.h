@@ -21,7 +21,7 @@
  * W7 Ranks give up a set with a lost member: a rank that waits long in a collective of it ends the call with an error, whichever
  *    rank it waits for. The awaited rank lives, but may have failed in another set and call nothing more. Each collective of such
  *    a set may fail, so this does not contradict W4. A rank that is asked, or sends a failure notice, first names the ranks that
- *    it knows to be lost. Ranks of sessions alone may leave in good order, and are no lost members.
+ *    it knows to be lost. A rank that ends its last session says so to all that it knows: it may end, and is no lost member.
  */
 #ifndef VERBENA_WATCH_H
 #define VERBENA_WATCH_H
@@ -32,6 +32,9 @@
 /* While the runtime is open. */
 void watch_open(void);
 void watch_close(void);
+
+/* W7: this rank ends its last session. */
+void watch_leave(void);
 
 /* From here on collectives of the set are watched. birth: as in grp_t. */
 void watch_set(grp_t *grp, uint32_t birth);
@@ -50,6 +53,9 @@ void watch_sched(sched_t *sched);
 void watch_sched_end(sched_t *sched);
 /* W7: before a failure notice is sent to this rank of the job. */
 void watch_notice(int rank);
+/* W7: in a wait for a message of this rank of the set, outside schedules, again and again. The lost rank of the job because
+ * of which it is given up; -1: it is not. times: zero at first. */
+int watch_messages(const grp_t *grp, int rank, watch_times_t *times);
 typedef struct watch_wait {
     struct watch_wait *next;
     const node_set_t *set;

@@ -28,6 +28,7 @@ typedef struct rt_process {
     int rank;         /* in the job */
     int lost;         /* its connection ended */
     int told_lost;    /* another rank says that it has lost it (grp/watch.h, W7) */
+    int left;         /* it has ended its last session, and may end (grp/watch.h, W7) */
     int open;         /* it was seen to have opened the runtime (rt_await) */
     int dialled;      /* by this side: the handle outlives the connection */
     vbn_peer_t *late; /* of a lost peer that had dialled (rt_peer_lost); NULL: not asked for */

@@ -8,11 +8,13 @@
 #include "comm/comm.h"
 #include "err/err.h"
 #include "grp/table.h"
+#include "grp/watch.h"
 #include "p2p/p2p.h"
 #include "rt/threads.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int users;
+static int has_sessions; /* it has had one: other ranks may not expect it at the end of the job */
 
 void library_lock(void)
 {
@@ -46,6 +48,7 @@ int library_open(library_user_t user, int shared)
     }
     if (rt_threads_open(shared) != 0)
         return err_set(MPI_ERR_OTHER, "cannot start: %s", rt.error);
+    has_sessions |= user != LIBRARY_WORLD;
     users++;
     return MPI_SUCCESS;
 }
@@ -56,6 +59,8 @@ int library_close(library_user_t user)
     rt_threads_close();
     if (users == 0)
         p2p_buffers_close();
+    if (users == 0 && has_sessions)
+        watch_leave();
     if ((user == LIBRARY_WORLD ? rt_release() : rt_release_alone()) != 0)
         return err_set(MPI_ERR_OTHER, "%s", rt.error);
     if (users == 0) {

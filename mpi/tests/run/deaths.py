@@ -87,7 +87,7 @@ def ends_unseen(build, call, layout, way="unseen"):
 
 def absent(build, call, layout):
     """Rank 3 lives and does not come: the others give up, because rank 1 is lost."""
-    return end_with_errors(build, layout, {"rank 0: an error\n", "rank 2: an error\n"}, "absent", call)
+    return end_with_errors(build, layout, {"rank 0: an error\n", "rank 2: an error\n"}, "absent", *call.split())
 
 
 def collectives():
@@ -173,7 +173,8 @@ def of_groups():
 
 def of_absent():
     """The layouts in turns."""
-    for place, call in enumerate(("dup", "idup", "split", "sum", "broadcast", "barrier")):
+    for place, call in enumerate(("dup", "idup", "split", "sum", "broadcast", "barrier", "join", "small", "dup session",
+                                  "sum session", "small session")):
         for turn, layout in enumerate(LAYOUTS):
             yield Case(f"death and an absent rank in {call}{layout}", lambda build, a=(call, layout): absent(build, *a),
                        turn != (place + 2) % len(LAYOUTS))
