@@ -184,6 +184,11 @@ void launch_family_environment(const char *program)
             put_first("LD_LIBRARY_PATH", path, ':');
     }
     const launch_family_t family = launch_family(program);
+    const char *heap = getenv("VBN_MPI_HEAP");
+    if (heap != NULL && strcmp(heap, "node") == 0) { /* the program's malloc: mpi/heap */
+        (void)snprintf(path, sizeof(path), "%s/libverbena_heap.so", folder);
+        put_first("LD_PRELOAD", path, ':');
+    }
     for (size_t i = 0; i < FAMILIES && family.has_rpath; i++) {
         (void)snprintf(path, sizeof(path), "%s/%s/%s", folder, families[i].folder, families[i].library);
         if (strcmp(families[i].folder, family.folder) == 0 && access(path, R_OK) == 0)

@@ -154,7 +154,8 @@ typedef struct launch_family {
 
 /* Looks into the file that execvp would run. */
 launch_family_t launch_family(const char *program);
-/* Sets LD_LIBRARY_PATH of this process, and LD_PRELOAD where needed: its next program finds our libraries of other ABIs. */
+/* Sets LD_LIBRARY_PATH of this process, and LD_PRELOAD where needed: its next program finds our libraries of other ABIs, and with
+ * mpi.heap=node the one of mpi/heap. */
 void launch_family_environment(const char *program);
 
 /* Makes the job key, raises limits. -1 with a message printed. */

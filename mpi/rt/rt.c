@@ -12,6 +12,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "rt/heap.h"
 #include "rt/keeper.h"
 #include "rt/memory.h"
 #include "rt/node.h"
@@ -94,6 +95,8 @@ static int open_core(void)
     if (status != VBN_OK)
         (void)rt_fail("%s", vbn_error_text());
     vbn_config_destroy(config);
+    if (status == VBN_OK)
+        rt_heap_open();
     return status == VBN_OK ? 0 : -1;
 }
 
@@ -153,6 +156,7 @@ static void close_core(void)
 {
     if (rt.worker != NULL)
         vbn_worker_destroy(rt.worker);
+    rt_heap_close();
     const int stays = rt_memory_close(); /* the program's memory outlives the runtime */
     if ((stays & RT_MEMORY_NODE) != 0)
         rt_node.mem = NULL;
