@@ -44,7 +44,12 @@ target_compile_options(run_mpibench PRIVATE ${VBN_C_WARNINGS})
 find_package(GTest QUIET)
 if(GTest_FOUND)
     file(GLOB units CONFIGURE_DEPENDS ${TESTS}/unit/*.cc)
-    add_executable(mpi_unit ${units} $<TARGET_OBJECTS:mpi_objects> $<TARGET_OBJECTS:rt_objects> ${core_object})
+    set(heap_parts ${heap_sources}) # but for the names of libc
+    list(FILTER heap_parts EXCLUDE REGEX "malloc.c$")
+    add_library(heap_objects OBJECT ${heap_parts})
+    mpi_c_target(heap_objects)
+    add_executable(mpi_unit ${units} $<TARGET_OBJECTS:heap_objects> $<TARGET_OBJECTS:mpi_objects> $<TARGET_OBJECTS:rt_objects>
+                   ${core_object})
     add_dependencies(mpi_unit mpi_generated core_linked)
     target_include_directories(mpi_unit PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/mpi ${INC}
                                ${CMAKE_CURRENT_SOURCE_DIR}/../native-core/include)

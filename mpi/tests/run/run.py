@@ -26,6 +26,7 @@ import containers
 import costs
 import deaths
 import ends
+import heaps
 import hosts
 import launchers
 import leftovers
@@ -290,7 +291,7 @@ OWN = (terminated, options, options_of_others, labels, whole_lines, standard_inp
 GROUPS = (("mpiexec", leftovers.TESTS), ("mpiexec", OWN), ("lines", lines.TESTS), ("ends", ends.TESTS), ("asked", asked.TESTS),
           ("streams", streams.TESTS), ("mpiexec", scripts.TESTS), ("hosts", hosts.TESTS), ("hosts", networks.TESTS),
           ("names", clash.TESTS), ("launchers", launchers.TESTS), ("wrappers", wrappers.TESTS), ("costs", costs.TESTS),
-          ("choices", choices.TESTS), ("containers", containers.TESTS))
+          ("choices", choices.TESTS), ("heap", heaps.TESTS), ("containers", containers.TESTS))
 
 
 def cases():

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""mpi.heap=node: large blocks of malloc in memory that the ranks of a node map (mpi/heap). Each test takes the build folder and
+gives a list of what is wrong."""
+import shutil
+
+from runner import Skipped, expect, instrumented, launch
+
+NODE = {"VBN_MPI_HEAP": "node"}
+
+
+def run(build, ranks, *words, **environment):
+    """Lines of a run that failed, or that said something."""
+    status, out, err = launch(build, "-n", ranks, build / "tests/heap", *words, environment={**NODE, **environment})
+    return expect(status == 0 and not err, f"{ranks} ranks, {' '.join(words)}", out, err)
+
+
+def ask_for_malloc(build):
+    if instrumented(build):
+        raise Skipped("sanitizers have a malloc of their own")
+
+
+def in_ranks(build):
+    ask_for_malloc(build)
+    wrong = []
+    for part, counts in (("messages", (1, 2, 3, 4)), ("collectives", (1, 2, 3, 4)), ("freed", (2,)), ("window", (1, 3))):
+        for ranks in counts:
+            wrong += run(build, ranks, part)
+    return wrong
+
+
+def in_one_process(build):
+    ask_for_malloc(build)
+    return run(build, 2, "forks", "early") + run(build, 1, "threads") + run(build, 1, "returns")
+
+
+def without_kernel_copies(build):
+    """Mapped memory is used where the kernel copies nothing."""
+    ask_for_malloc(build)
+    return run(build, 3, "messages", VBN_TL_SHM_COPY="false")
+
+
+def stands_aside(build):
+    """Without the memory, or without the library, everything works; a line says why."""
+    ask_for_malloc(build)
+    wrong = []
+    for command, text in (("ulimit -f 1000; exec", "ulimit -v or ulimit -f is too low"),
+                          ("LD_PRELOAD= exec", "libverbena_heap.so is not loaded")):
+        status, out, err = launch(build, "-n", 1, "sh", "-c", f'{command} "$0"', build / "tests/world", environment=NODE)
+        wrong += expect(status == 0 and f"mpi.heap=node has no effect: {text}" in err and err.count("\n") == 1, command, out, err)
+    return wrong
+
+
+def explains(build):
+    ask_for_malloc(build)
+    wrong = []
+    for value, text in (("node", "heap: node: "), ("private", "heap: private: ")):
+        status, out, err = launch(build, "-n", 2, "-explain", build / "tests/world", environment={"VBN_MPI_HEAP": value})
+        wrong += expect(status == 0 and err.count(text) == 1, value, out, err)
+    return wrong
+
+
+def keeps_preloaded(build):
+    """What the user preloads stays, behind the heap."""
+    ask_for_malloc(build)
+    library = build / "lib/libmpi_abi.so.1"
+    status, out, err = launch(build, "-n", 1, "-env", "LD_PRELOAD", library, "sh", "-c", "echo $LD_PRELOAD", environment=NODE)
+    return expect(status == 0 and out.strip() == f"{build.resolve()}/lib/libverbena_heap.so:{library}", out, err)
+
+
+def other_programs(build):
+    """Programs that know nothing of it: an interpreter with processes of its own, and the shell."""
+    ask_for_malloc(build)
+    if shutil.which("python3") is None:
+        raise Skipped("python3 is not installed")
+    program = ("import os, subprocess\n"
+               "block = bytearray(b'a' * 1000000)\n"
+               "child = os.fork()\n"
+               "if child == 0:\n"
+               "    os._exit(block != b'a' * 1000000)\n"
+               "print(os.waitpid(child, 0)[1], subprocess.run(['sh', '-c', 'exit 5']).returncode)\n")
+    status, out, err = launch(build, "-n", 2, "python3", "-c", program, environment=NODE)
+    return expect(status == 0 and out.splitlines() == ["0 5"] * 2, out, err)
+
+
+TESTS = (in_ranks, in_one_process, without_kernel_copies, stands_aside, explains, keeps_preloaded, other_programs)
