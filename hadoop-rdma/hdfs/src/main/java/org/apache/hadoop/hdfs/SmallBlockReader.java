@@ -49,10 +49,10 @@ final class SmallBlockReader implements BlockReader {
 
     @Override
     public int read(ByteBuffer into) {
-        int count = Math.min(into.remaining(), bytes.remaining());
-        if (count == 0) {
+        if (!bytes.hasRemaining()) {
             return -1;
         }
+        int count = Math.min(into.remaining(), bytes.remaining()); // 0 is no end
         into.put(bytes.slice(bytes.position(), count));
         bytes.position(bytes.position() + count);
         return count;

@@ -107,6 +107,7 @@ class SmallReadsTest {
             }
             byte[] small = write(files, "small", 10_000);
             try (FSDataInputStream in = files.open(path("small"))) {
+                assertEquals(0, in.read(ByteBuffer.allocate(0)));
                 assertArrayEquals(Arrays.copyOf(small, 100), in.readNBytes(100));
                 in.seek(7000);
                 assertArrayEquals(Arrays.copyOfRange(small, 7000, 10_000), in.readAllBytes());
