@@ -9,7 +9,7 @@ from case import ROOT, Case
 
 sys.path.insert(0, str(ROOT / "hadoop-rdma/batch"))
 
-from batch import jobs, steps  # noqa: E402  (needs the path above)
+from batch import check, jobs, steps  # noqa: E402  (needs the path above)
 from batch.errors import Failed  # noqa: E402
 
 SCONTROL = """#!/bin/sh
@@ -93,3 +93,36 @@ class JobsTest(Case):
                 steps.Steps(job, str(self.folder))
         finally:
             os.environ["PATH"] = before
+
+    def findings(self, environment, *programs):
+        """Of the doctor, where these programs are on the PATH."""
+        folder = self.folder / "bin"
+        folder.mkdir(exist_ok=True)
+        for program in programs:
+            (folder / program).write_text(SCONTROL)
+            (folder / program).chmod(0o755)
+        before, os.environ["PATH"] = os.environ["PATH"], str(folder)
+        try:
+            return check.findings(environment)
+        finally:
+            os.environ["PATH"] = before
+
+    def test_the_doctor_names_what_a_job_lacks(self):
+        (level, text), = self.findings({})
+        self.assertEqual(level, check.OK)
+        self.assertIn("no Slurm or PBS job", text)
+        slurm = {"SLURM_JOB_ID": "18", "SLURM_JOB_NODELIST": "n[1-3],big"}
+        (level, text), = self.findings(slurm)
+        self.assertEqual(level, check.BAD)
+        self.assertIn("scontrol show hostnames n[1-3],big did not work inside this job", text)
+        (level, text), = self.findings(slurm, "scontrol")
+        self.assertEqual((level, text), (check.BAD, steps.lacking("srun")))
+        (level, text), end = self.findings(slurm, "scontrol", "srun")
+        self.assertEqual((level, text), (check.OK, "job 18: 4 nodes, reached by srun"))
+        self.assertEqual(end[0], check.WARN)
+        self.assertIn("give verbena-batch --time-limit SECONDS", end[1])
+        _, end = self.findings({**slurm, "SLURM_JOB_END_TIME": str(int(time.time()) + 1000)}, "scontrol", "srun")
+        self.assertRegex(end[1], r"^it ends in \d+ s$")
+        (level, text), = self.findings({"PBS_NODEFILE": str(self.folder / "none")})
+        self.assertEqual(level, check.BAD)
+        self.assertIn("the node file of this PBS job cannot be read", text)

@@ -109,14 +109,34 @@ class SlurmTest(Case):
 
     @FULL
     def test_a_burst_buffer_is_flushed_before_the_job_ends(self):
+        for mode in ("lustre", "hhh-l-bb"):
+            with self.subTest(mode=mode):
+                self.work, shared = self.folder / f"work-{mode}", self.folder / f"shared-{mode}"
+                shared.mkdir()
+                job = self.submit(*self.hadoop(mode, "--shared", str(shared), "--buffer", "64", "--memcached-program", str(SERVER),
+                                               "--", "sh", "-c", f"{SHELL} -cp /in /copy"))
+                state, status, output = self.ended(job)
+                self.assertEqual((state, status), ("COMPLETED", "0:0"), output + self.tails())
+                self.assertIn("a burst buffer of 2 servers of 64 MiB", output)
+                self.assertTrue(filecmp.cmp(self.folder / "source", shared / "copy", shallow=False))
+                self.assertFalse((shared / ".verbena-buffer").exists())
+                self.assert_gone()
+
+    @FULL
+    def test_a_command_that_is_killed_while_it_writes_to_the_buffer_keeps_no_job_waiting(self):
+        """The flusher of its host sees that it has ended, long before the end of the lease."""
         shared = self.folder / "shared"
         shared.mkdir()
-        job = self.submit(*self.hadoop("lustre", "--shared", str(shared), "--buffer", "64", "--memcached-program", str(SERVER),
-                                       "--", "sh", "-c", f"{SHELL} -cp /in /copy"))
+        write = f"{SHELL} -put -d - /half <'{self.folder}/fifo'"
+        os.mkfifo(self.folder / "fifo")
+        ready = f"while [ ! -e {shared}/.verbena-buffer ]; do sleep 0.1; done"
+        command = f"{write} & exec 3>'{self.folder}/fifo'; cat '{self.folder}/source' >&3; {ready}; kill -9 $!; wait; true"
+        job = self.submit(*self.hadoop("hhh-l-bb", "--shared", str(shared), "--buffer", "64", "--memcached-program", str(SERVER),
+                                       "--set", "core-site:verbena.lustre.buffer.lease.s=86400", "--", "sh", "-c", command))
         state, status, output = self.ended(job)
         self.assertEqual((state, status), ("COMPLETED", "0:0"), output + self.tails())
-        self.assertIn("a burst buffer of 2 servers of 64 MiB", output)
-        self.assertTrue(filecmp.cmp(self.folder / "source", shared / "copy", shallow=False))
+        left, whole = (shared / "half").read_bytes(), (self.folder / "source").read_bytes()
+        self.assertEqual(left, whole[:len(left)])
         self.assertFalse((shared / ".verbena-buffer").exists())
         self.assert_gone()
 

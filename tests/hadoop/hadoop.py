@@ -5,9 +5,11 @@ import argparse
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "hadoop-rdma", "batch")]
 
-from cluster import conf, java, ready  # noqa: E402  (needs the path above)
+from batch import check  # noqa: E402  (needs the path above)
+from cluster import conf, java, ready  # noqa: E402
 from cluster.cluster import Cluster  # noqa: E402
 from daemons import command  # noqa: E402
 from daemons.errors import Failed  # noqa: E402
@@ -53,7 +55,9 @@ def run(options):
 
 
 def doctor(options):
-    return HADOOP.doctor(options, conf.write, {}, lambda folder: java.argv("org.verbena.hadoop.Doctor", [], folder, options.plugin))
+    argv = "org.verbena.hadoop.Doctor", []
+    status = HADOOP.doctor(options, conf.write, {}, lambda folder: java.argv(*argv, folder, options.plugin))
+    return status if check.report() else 1
 
 
 def main():

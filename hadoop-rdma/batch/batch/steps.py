@@ -32,6 +32,11 @@ def commands(job, work):
     return [agent(work, str(index)) for index in range(len(job.nodes))]
 
 
+def lacking(launcher):
+    return f"{launcher} is not on the PATH of this job, which starts processes on its nodes; --launcher takes another: srun, " \
+           "pbsdsh, ssh or local"
+
+
 class Steps:
     """The launchers that run. Theirs is a process group of its own: Ctrl-C reaches this process alone, which ends them in order."""
 
@@ -41,8 +46,7 @@ class Steps:
         for argv in commands(job, work):
             if not shutil.which(argv[0]):
                 self.kill()
-                raise Failed(f"{argv[0]} is not on the PATH of this job, which starts processes on its nodes; --launcher takes "
-                             "another: srun, pbsdsh, ssh or local")
+                raise Failed(lacking(argv[0]))
             with open(self._log, "ab") as log:
                 self._started.append(subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                                       start_new_session=True))
