@@ -74,7 +74,7 @@ public record LustreConf(Path root, long blockSize, long stripeSize, int stripeC
                 throw new IllegalArgumentException(LUSTRE_BUFFER_SERVERS.key() + ": " + e.getMessage(), e);
             }
         }
-        return new BufferConf(servers, Fault.of(table.text(LUSTRE_BUFFER_FAULT)), Path.of(local),
+        return new BufferConf(servers, Fault.of(table.choice(LUSTRE_BUFFER_FAULT)), Path.of(local),
             (int) table.size(LUSTRE_BUFFER_CHUNK), table.number(LUSTRE_BUFFER_LEASE_S) * 1000L);
     }
 }

@@ -41,4 +41,12 @@ class LustreConfTest {
         IllegalArgumentException wrong = assertThrows(IllegalArgumentException.class, () -> ofTask("", "bb1:port"));
         assertTrue(wrong.getMessage().startsWith(SERVERS + ": "), wrong.getMessage());
     }
+
+    @Test
+    void a_wrong_level_of_losses_is_named_with_the_right_ones() {
+        Configuration conf = new Configuration(false);
+        conf.set("verbena.lustre.buffer.fault", "asynch");
+        IllegalArgumentException wrong = assertThrows(IllegalArgumentException.class, () -> LustreConf.of(conf));
+        assertEquals("verbena.lustre.buffer.fault=asynch is not possible; give async or async-local or sync", wrong.getMessage());
+    }
 }

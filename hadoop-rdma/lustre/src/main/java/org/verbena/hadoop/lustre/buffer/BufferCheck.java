@@ -9,6 +9,7 @@ import java.util.stream.Stream;
 import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
 import org.verbena.memcached.MemcachedClient;
+import org.verbena.memcached.MemcachedException;
 
 /**
  * The doctor's lines about the burst buffer: gives each server as many chunks as a writer has on their way, and counts files that
@@ -58,8 +59,15 @@ public final class BufferCheck {
             String room = stored == 0 ? "" : ": it has room for " + stored + " of the " + BufferSink.WINDOW
                 + " chunks that a writer has on their way";
             report.add(Level.BAD, NAME + e.getMessage() + (e.getMessage().startsWith(server) ? "" : " (" + server + ")") + room
-                + "; chunks of this server go to the shared directory until it is right");
+                + cure(e) + "; chunks of this server go to the shared directory until it is right");
         }
+    }
+
+    /** The other causes have their cure in their text. */
+    private static String cure(IOException cause) {
+        boolean silent = cause instanceof MemcachedException known
+            && (known.kind() == MemcachedException.Kind.SERVER_DEAD || known.kind() == MemcachedException.Kind.TIMEOUT);
+        return silent ? "; start verbena-memcached there, or correct verbena.lustre.buffer.servers on all hosts" : "";
     }
 
     private static void local(Path folder, HostReport report) {

@@ -68,7 +68,8 @@ class BufferCheckTest {
             String down = "127.0.0.1:" + silent.getLocalPort();
             List<Finding> found = check(down + "," + server.address() + PLAIN, Fault.ASYNC, place.local);
             assertEquals(2, found.size(), found::toString);
-            expect(found.get(0), Level.BAD, down + ".*; chunks of this server go to the shared directory until it is right");
+            expect(found.get(0), Level.BAD, down + ".*; start verbena-memcached there, or correct "
+                + "verbena.lustre.buffer.servers on all hosts; chunks of this server go to the shared directory until it is right");
             expect(found.get(1), Level.OK, server.address() + ".*");
         }
     }
