@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An encryption zone in each mode. Clients encrypt; DataNodes keep what they are sent."""
+"""An encryption zone in each mode, with keys in a file and in Hadoop's key server. Clients encrypt; DataNodes keep what they are
+sent."""
 import contextlib
 import pathlib
 import sys
@@ -8,11 +9,14 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-from daemons.errors import Failed  # noqa: E402  (needs the path above)
+from cluster.services import WithKms  # noqa: E402  (needs the path above)
+from daemons import processes  # noqa: E402
+from daemons.errors import Failed  # noqa: E402
+from daemons.ports import HOST  # noqa: E402
 from moded import MIB, Moded, ModeCase  # noqa: E402
 from test_ha import TIERS  # noqa: E402
 
-KEY = "zone-key"
+KEY = WithKms.KEY
 
 
 class Zoned(Moded):
@@ -28,10 +32,16 @@ class Zoned(Moded):
         super()._format(*more)
 
 
+class ZonedByKms(WithKms, Moded):
+    pass
+
+
 class ZoneCase(ModeCase):
+    kind = Zoned
+
     @classmethod
     def make(cls, shm):
-        return Zoned(cls.folder / "hadoop", shm, cls.shared, cls.mode, cls.more, datanodes=cls.datanodes)
+        return cls.kind(cls.folder / "hadoop", shm, cls.shared, cls.mode, cls.more, datanodes=cls.datanodes)
 
     def kept(self):
         """What all DataNodes keep of blocks, in all tiers."""
@@ -75,6 +85,27 @@ class ZoneCases:
 
 class HhhTest(ZoneCases, ZoneCase):
     mode = "hhh"
+
+
+class KmsTest(ZoneCases, ZoneCase):
+    """The NameNode has the keys of new files made by the key server, and clients have them opened there."""
+
+    mode, kind = "hhh", ZonedByKms
+
+    def test_a_key_server_that_is_gone_fails_reads_and_writes_with_its_name_and_is_found_again(self):
+        source = self.file("kept", 1)
+        self.dfs("-mkdir", "/asked")
+        self.hdfs("crypto", "-createZone", "-keyName", KEY, "-path", "/asked")
+        self.put(source, "/asked/file", 3)
+        self.cluster.kill("kms")
+        processes.end([self.cluster.daemons["kms"]])
+        done = self.cluster.run("hdfs", "dfs", "-cat", "/asked/file")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(f"{HOST}:{self.cluster.ports['kms']}", done.stderr.replace(f"{HOST}/{HOST}", HOST))
+        self.cluster.launch_kms()
+        self.assert_same(source, "/asked/file")
+        self.put(source, "/asked/other", 3)
+        self.assert_same(source, "/asked/other")
 
 
 class MemoryTest(ZoneCases, ZoneCase):
