@@ -4,6 +4,7 @@ package org.apache.hadoop.hdfs.server.datanode;
 import java.io.IOException;
 import java.net.SocketTimeoutException;
 import java.nio.channels.ClosedChannelException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.hdfs.net.Peer;
 import org.apache.hadoop.hdfs.net.PeerServer;
 import org.apache.hadoop.io.IOUtils;
@@ -16,14 +17,22 @@ import org.verbena.hadoop.net.CorePeer;
  * Gives each connection of one more source to the DataNode's own server of data transfers, which knows it from then on as it
  * knows those of its port: restart messages, evictions, bandwidth limits, the limit of transfer threads and the end reach
  * both alike. Ends with the DataNode or with the source.
+ *
+ * <p>The thread that has waited for a connection serves it, and no other connection: Hadoop interrupts and joins the thread that
+ * writes a replica. It starts the next one when it has done, so that a connection mostly finds a thread that waits.
  */
 final class StreamAcceptor implements Runnable {
     private static final Logger LOG = LoggerFactory.getLogger(StreamAcceptor.class);
+
+    /** Threads that wait while none serves. */
+    private static final int WAITING = 2;
 
     private final DataNode dataNode;
     private final PeerServer source;
     private final boolean ownReceiver;
     private final OwnReads reads;
+    /** Threads that wait for a connection. */
+    private final AtomicInteger waiting = new AtomicInteger();
 
     /**
      * Serves a source.
@@ -38,11 +47,32 @@ final class StreamAcceptor implements Runnable {
         this.reads = reads;
     }
 
+    /** Starts the threads. */
+    void start() {
+        for (int i = 0; i < WAITING; i++) {
+            add();
+        }
+    }
+
+    private void add() {
+        waiting.incrementAndGet();
+        boolean started = false;
+        try {
+            new Daemon(dataNode.threadGroup, this).start();
+            started = true;
+        } finally {
+            if (!started) {
+                waiting.decrementAndGet();
+            }
+        }
+    }
+
     @Override
     public void run() {
-        while (dataNode.shouldRun && !dataNode.shutdownForUpgrade) {
+        Runnable xceiver = null;
+        while (xceiver == null && dataNode.shouldRun && !dataNode.shutdownForUpgrade) {
             try {
-                serve(source.accept());
+                xceiver = served(source.accept());
             } catch (SocketTimeoutException e) {
                 continue; // looks whether the DataNode still runs
             } catch (ClosedChannelException e) {
@@ -51,16 +81,41 @@ final class StreamAcceptor implements Runnable {
                 LOG.warn("{}: a stream is not served: {}", dataNode.getDisplayName(), e.getMessage());
             }
         }
-        IOUtils.closeStream(source); // which waits nowhere: who has not been served yet goes elsewhere
+        if (xceiver == null) {
+            IOUtils.closeStream(source); // which waits nowhere: who has not been served yet goes elsewhere
+            return;
+        }
+        try {
+            xceiver.run();
+        } finally {
+            replace();
+        }
     }
 
-    private void serve(Peer peer) {
+    private void replace() {
+        Thread.interrupted(); // it was the connection's
+        if (waiting.get() < WAITING && dataNode.shouldRun) {
+            try {
+                add();
+            } catch (OutOfMemoryError e) { // no thread: another one waits
+                LOG.debug("{}: one thread less waits for streams", dataNode.getDisplayName(), e);
+            }
+        }
+    }
+
+    /** What serves a connection, on this thread; null: nobody does. There is a thread that waits for the next one then. */
+    private Runnable served(Peer peer) {
         try {
             checkLimit();
-            new Daemon(dataNode.threadGroup, xceiver(peer)).start();
+            Runnable xceiver = xceiver(peer);
+            if (waiting.decrementAndGet() == 0) {
+                takePlace();
+            }
+            return xceiver;
         } catch (IOException | OutOfMemoryError e) { // the latter is how a JVM says that it gets no thread
             IOUtils.closeStream(peer);
             LOG.warn("{}: {} is not served: {}", dataNode.getDisplayName(), peer, e.getMessage());
+            return null;
         }
     }
 
@@ -78,6 +133,16 @@ final class StreamAcceptor implements Runnable {
                 answered.end();
             }
         };
+    }
+
+    /** Nobody else waits: another thread does, or this one still does. */
+    private void takePlace() {
+        try {
+            add();
+        } catch (OutOfMemoryError e) {
+            waiting.incrementAndGet();
+            throw e;
+        }
     }
 
     /** As the DataNode's server does for its port. */

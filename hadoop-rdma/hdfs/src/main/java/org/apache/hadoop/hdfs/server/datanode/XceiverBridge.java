@@ -9,7 +9,6 @@ import java.util.function.BiConsumer;
 import javax.net.SocketFactory;
 import org.apache.hadoop.hdfs.net.PeerServer;
 import org.apache.hadoop.hdfs.server.protocol.NamespaceInfo;
-import org.apache.hadoop.util.Daemon;
 
 /** What only classes of the DataNode's package may do; nothing else is here. */
 public final class XceiverBridge {
@@ -25,8 +24,7 @@ public final class XceiverBridge {
      * @param uses told of small reads, which we answer then (see {@link #readsObstacle}); null: Hadoop does
      */
     public static void serve(DataNode dataNode, PeerServer source, boolean ownReceiver, BiConsumer<String, ReplicaInfo> uses) {
-        new Daemon(dataNode.threadGroup,
-            new StreamAcceptor(dataNode, source, ownReceiver, uses == null ? null : new OwnReads(dataNode, uses))).start();
+        new StreamAcceptor(dataNode, source, ownReceiver, uses == null ? null : new OwnReads(dataNode, uses)).start();
     }
 
     /** Why Hadoop answers all reads of a DataNode; null when we can answer small ones. */

@@ -12,8 +12,10 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import org.apache.hadoop.crypto.CryptoProtocolVersion;
@@ -46,6 +48,7 @@ class StreamReceiverTest {
     private static final int CHUNK = WireWriter.CHUNK;
     private static final String CLIENT = "wire";
     private static final int HOSTILE = 40;
+    private static final int OPEN = 12;
 
     @TempDir
     private static Path work;
@@ -228,6 +231,22 @@ class StreamReceiverTest {
             assertEquals(flushes + 1, flushes());
             assertEquals(uncopied + packets, XceiverBridge.packetsUncopied());
             assertSumsAreRight(block.getBlock(), content);
+        }
+    }
+
+    @Test
+    void streams_that_stay_open_keep_no_other_one_waiting() throws Exception {
+        List<WireWriter> writers = new ArrayList<>();
+        try {
+            for (int i = 0; i < OPEN; i++) {
+                WireWriter writer = new WireWriter(cluster, allocate());
+                writers.add(writer);
+                assertEquals(Status.SUCCESS, writer.create(ReceiverCluster.NODES).status(), i + " are open");
+            }
+        } finally {
+            for (WireWriter writer : writers) {
+                writer.close();
+            }
         }
     }
 
