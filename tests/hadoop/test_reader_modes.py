@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""With --full: each mode with Verbena's reader at a client and in all DataNodes: a file is read at any place while its blocks
+move, grow, and lose DataNodes."""
+import contextlib
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from cluster import conf, java  # noqa: E402  (needs the path above)
+from moded import LIMIT, MIB, Moded, ModeCase  # noqa: E402
+
+LONG = unittest.skipUnless(os.environ.get("VERBENA_TEST_FULL"), "with --full")
+OURS = {**conf.PARALLEL, "verbena.hdfs.reader": "auto", "verbena.hdfs.connect.wait.ms": 600_000}
+NO_OTHERS = "dfs.client.block.write.replace-datanode-on-failure.enable=false"  # there are three DataNodes in all
+BLOCKS, ODD = 4, 12345
+READS = 200  # of each kind, between two changes
+FILLING = 14  # blocks: more than a memory tier takes
+
+
+class Preads:
+    """A program that reads a file at any place, and compares, until it is told to end or finds a fault."""
+
+    def __init__(self, cluster, path, source):
+        self.reads, self.last, self._log = 0, "", cluster.log("preads")
+        argv = java.argv(str(HERE / "java" / "Preads.java"), [path, str(source)], cluster.client_conf(), cluster.plugin,
+                         options=java.QUICK)
+        with open(self._log, "ab") as log:
+            self._program = subprocess.Popen(argv, env=cluster.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                             stderr=log, text=True)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        for line in self._program.stdout:
+            self.last = line.strip()
+            self.reads = int(self.last.split()[1]) if self.last.startswith("read ") else self.reads
+
+    def more(self, count):
+        """A condition to wait for: so many reads more than now."""
+        goal = self.reads + count
+
+        def reached():
+            if self._program.poll() is not None:
+                raise AssertionError(f"the reader has ended: {pathlib.Path(self._log).read_text(errors='replace')[-3000:]}")
+            return self.reads >= goal
+        return reached
+
+    def end(self):
+        """Whether all that was read was right."""
+        self._program.stdin.write("\n")
+        self._program.stdin.flush()
+        self._program.wait(LIMIT)
+        self._reader.join(LIMIT)
+        return self.last == "right"
+
+    def close(self):
+        self._program.kill()
+        self._program.wait()
+        self._reader.join()
+        self._program.stdout.close()
+        with contextlib.suppress(BrokenPipeError):
+            self._program.stdin.close()
+
+
+class Reading:
+    """The test of each mode."""
+
+    tiers_of_blocks = None
+
+    @classmethod
+    def make(cls, shm):
+        return Moded(cls.folder / "hadoop", shm, cls.shared, cls.mode, cls.more, {"core-site": OURS}, datanodes=cls.datanodes)
+
+    def total(self, which):
+        return sum(self.number(name, which) for name in self.names())
+
+    def test_a_file_is_read_right_while_its_blocks_move_and_grow_and_lose_data_nodes(self):
+        source = self.folder / "source"
+        source.write_bytes(os.urandom(BLOCKS * MIB + ODD))
+        self.put(source, "/file", 3)
+        self.wait_for_tiers("/file", [self.tiers_of_blocks] * (BLOCKS + 1))
+        with contextlib.closing(Preads(self.cluster, "/file", source)) as reader:
+            self.wait_for("the first reads", reader.more(READS))
+            self.put(self.file("filling", FILLING), "/filling", 3)
+            if self.mode != "hhh-m":  # whose blocks have nowhere to go but into another memory
+                self.wait_for("blocks leave memory", lambda: self.total("tier.evictions") > 0)
+            self.wait_for("reads beside that", reader.more(READS))
+            self.dfs("-rm", "-skipTrash", "/filling")
+            more = self.folder / "more"
+            more.write_bytes(os.urandom(ODD))
+            self.dfs("-appendToFile", str(more), "/file")
+            self.wait_for("reads of a file that has grown", reader.more(READS))
+            self.kill("datanode2")
+            self.wait_for("reads without a DataNode", reader.more(READS))
+            self.dfs("-D", NO_OTHERS, "-appendToFile", str(more), "/file")
+            self.start("datanode2")
+            self.wait_for("reads after it has come back", reader.more(READS))
+            self.assertTrue(reader.end(), reader.last)
+        self.assertGreater(self.total("reader.reads"), 2 * READS)
+        source.write_bytes(source.read_bytes() + 2 * more.read_bytes())
+        self.assert_same(source, "/file")
+
+
+@LONG
+class MemoryFirstTest(Reading, ModeCase):
+    mode = "hhh"
+    tiers_of_blocks = ["DISK", "NVDIMM", "SSD"]
+
+
+@LONG
+class MemoryAloneTest(Reading, ModeCase):
+    mode = "hhh-m"
+    tiers_of_blocks = ["NVDIMM", "NVDIMM", "NVDIMM"]
+
+
+@LONG
+class SharedPathTest(Reading, ModeCase):
+    mode = "hhh-l"
+    tiers_of_blocks = ["ARCHIVE", "NVDIMM", "SSD"]
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

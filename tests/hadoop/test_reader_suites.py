@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hadoop's own tests of reads, out of its test jar, with small and vectored reads by our reader, at clients and DataNodes."""
+import pathlib
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import launcher  # noqa: E402  (needs the path above)
+from cluster import conf, java  # noqa: E402
+from suites import SuitesCase  # noqa: E402
+
+PACKAGE = "org.apache.hadoop."
+CLIENT, DATANODE = "org.apache.hadoop.hdfs.ReadConnection", "org.apache.hadoop.hdfs.server.datanode.ReadAnswer"
+SUITES = [
+    "hdfs.TestPread", "hdfs.TestByteBufferPread", "hdfs.TestRead", "hdfs.TestDFSInputStream",
+    "hdfs.TestDFSInputStreamBlockLocations", "hdfs.TestReadWhileWriting", "hdfs.TestDataTransferKeepalive",
+    "hdfs.client.impl.TestBlockReaderFactory", "hdfs.client.impl.TestBlockReaderRemote",
+    "hdfs.client.impl.TestBlockReaderIoProvider", "fs.contract.hdfs.TestHDFSContractVectoredRead",
+]
+
+
+@unittest.skipIf(java.VERSION.startswith("3.4"), "its tests need another JUnit on the class path")
+class ReaderSuitesTest(SuitesCase):
+    """Most clients of the tests read by the core."""
+
+    def failed(self, name, reader):
+        """The tests of a class that fail, and its output."""
+        ours = {**conf.PARALLEL, "verbena.hdfs.reader": "auto", "verbena.hdfs.write.parallel.max": 0}
+        output = self.output({**self.by_core(), **(ours if reader == "auto" else {})}, PACKAGE + name)
+        return launcher.failed(output), output
+
+    def test_hadoops_own_tests_that_pass_with_its_reader_pass_with_ours(self):
+        used = {CLIENT: 0, DATANODE: 0}
+        for name in SUITES:
+            with self.subTest(name):
+                failed, output = self.failed(name, "auto")
+                for one in used:
+                    used[one] += launcher.loaded(self.folder, one)
+                if failed:  # some fail with Hadoop's reader as well
+                    failed -= self.failed(name, "stock")[0]
+                self.assertEqual(failed, set(), launcher.told(output))
+        self.assertGreaterEqual(min(used.values()), 5, used)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
