@@ -83,10 +83,15 @@ public final class ClusterCheck {
             boolean denied = e.unwrapRemoteException() instanceof AccessControlException;
             report.add(denied ? Level.WARN : Level.BAD, "cluster: " + uri
                 + (denied ? " tells its DataNodes to HDFS' superuser alone; "
-                + "run the doctor as that user" : ": " + e.getMessage()));
+                + "run the doctor as that user" : ": " + cause(e)));
         } catch (IOException | GeneralSecurityException | RuntimeException e) {
             report.add(Level.BAD, "cluster: " + uri + ": " + e + "; are its daemons running?");
         }
+    }
+
+    /** What an exception says, without the lines of a server's stack that Hadoop adds. */
+    static String cause(IOException e) {
+        return String.valueOf(e.getMessage()).lines().findFirst().orElse("");
     }
 
     private void look(DataNodes nodes, DatanodeInfo node) throws IOException {

@@ -38,7 +38,7 @@ final class MemoryAlone {
                 }
             }
         } catch (IOException e) {
-            report.add(Level.WARN, "memory tier: not all files could be looked at: " + e.getMessage());
+            report.add(Level.WARN, "memory tier: not all files could be looked at: " + ClusterCheck.cause(e));
         }
         String looked = " of " + seen + (seen == MOST ? " files (more were not looked at)" : " files");
         if (alone == 0) {

@@ -44,7 +44,7 @@ final class TypeQuotas {
                 add(files.listStatusIterator(folder), left);
             }
         } catch (IOException e) {
-            report.add(Level.WARN, "quotas: not all folders could be looked at: " + e.getMessage());
+            report.add(Level.WARN, "quotas: not all folders could be looked at: " + ClusterCheck.cause(e));
         }
         String looked = " of " + seen + (left.isEmpty() ? " folders" : " folders (more were not looked at)");
         if (limited == 0) {
