@@ -45,7 +45,7 @@ def rows(path, first, count):
     return made
 
 
-def run(cluster, name, ours, arguments, more=None, timeout=300):
+def run(cluster, name, ours, arguments, more=None, timeout=900):
     """Runs a job of the released examples; gives its counters and all it said. cluster: or what runs its commands."""
     words = [TOOLS[name]] if name in TOOLS else ["examples", name]
     done = cluster.run(*words, *side(ours, more), *arguments, timeout=timeout)

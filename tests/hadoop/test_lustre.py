@@ -81,7 +81,7 @@ class Jobs(unittest.TestCase):
         words = [f"w{i * i % 977}" for i in range(20_000)]
         (self.root / f"words-{name}").write_text(" ".join(words) + "\n")
         done = self.cluster.run("yarn", "jar", java.examples_jar(), "wordcount", *jobs.side(ours, PATIENT), f"/words-{name}",
-                                f"/counted-{name}", timeout=300)
+                                f"/counted-{name}", timeout=900)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         lines = "".join(part.read_text() for part in (self.root / f"counted-{name}").glob("part-*")).split("\n")
         found = {line.split("\t")[0]: int(line.split("\t")[1]) for line in lines if line}

@@ -7,7 +7,7 @@ from progress import silence
 
 from .errors import Failed
 
-LIMIT = 180  # seconds until all daemons are registered, also on a loaded machine
+LIMIT = 600  # seconds until all daemons are registered, also on a loaded machine; one that has ended is seen at once
 PAUSE = 0.3
 
 
