@@ -34,7 +34,7 @@ class OwnerTest {
         String[] words = ended().split("/");
         assertFalse(Owner.hasEnded(String.join("/", "other", words[1], words[2], words[3])));
         assertFalse(Owner.hasEnded(String.join("/", words[0], "pid:[1]", words[2], words[3])));
-        for (String none : new String[] {"", "x", "/", words[0] + "/" + words[1]}) {
+        for (String none : new String[] {"", "-", "x", "/", words[0] + "/" + words[1]}) {
             assertFalse(Owner.hasEnded(none), none);
         }
     }
