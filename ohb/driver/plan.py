@@ -238,7 +238,7 @@ ROWS = (
     *_hdfs_reads(), _hdfs_receiver(),
     Row("mr", "mr", "MapReduce jobs: MR-AVG, MR-RAND, MR-SKEW and TeraSort of 1 GB", "the same cluster with the stock shuffle",
         {"cells": "all"}, {"cells": "quick"}, metric="mr.avg.*.wall"),
-    Row("mr.snappy", "mr", "TeraSort of 1 GB by 200 maps and one reducer, map outputs by Snappy",
+    Row("mr.snappy", "mr", "TeraSort of 1 GB by 200 maps in quick JVMs and one reducer, map outputs by Snappy",
         "the same cluster with the stock shuffle", {"cells": "snappy"}, {"cells": "quick snappy"}, hold=0.9,
         metric="mr.terasort.*.wall"),
     Row("mr.hosts", "mr", "TeraSort of 5 GB by NodeManagers on two hosts (network namespaces), TCP, 10gbit",

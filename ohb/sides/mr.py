@@ -47,7 +47,7 @@ class Side:
     """The cluster as one of both shuffles sees it."""
 
     def __init__(self, root, cluster, ours):
-        self._jobs, self._errors = hadoop.harness(root, "jobs"), hadoop.harness(root, "daemons.errors")
+        self._jobs, self._errors, self._java = (hadoop.harness(root, name) for name in ("jobs", "daemons.errors", "cluster.java"))
         self._cluster, self._ours = cluster, ours
 
     def _command(self, *words):
@@ -75,9 +75,14 @@ class Side:
         more = {"mapreduce.job.maps": cell.maps, "mapreduce.job.reduces": cell.reduces}
         if cell.snappy:
             more.update({"mapreduce.input.fileinputformat.split.maxsize": -(-cell.bytes() // cell.maps),
+                         "mapreduce.map.java.opts": self._quick(),
                          "mapreduce.map.output.compress": "true",
                          "mapreduce.map.output.compress.codec": "org.apache.hadoop.io.compress.SnappyCodec"})
         return (self._sort if cell.job == "terasort" else self._pairs)(cell, self._jobs.side(self._ours, more))
+
+    def _quick(self):
+        """Of JVMs that start quickly: the start of hundreds of maps would hide all else."""
+        return " ".join(["-Xmx600m", *self._java.QUICK, *self._java.OPENS])
 
     def _pairs(self, cell, options):
         pairs = cell.count // cell.maps

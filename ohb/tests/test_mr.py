@@ -43,15 +43,18 @@ class Pairs(unittest.TestCase):
         self.assertEqual({core.metric_name(entry) for entry in entries},
                          {f"mr.terasort.m20.r1.snappy.100000.{metric}" for metric in ("wall", "cpu")})
 
-    def test_maps_get_splits_of_their_number_and_a_codec_where_the_cell_says_so(self):
+    def test_maps_get_splits_of_their_number_a_codec_and_quick_jvms_where_the_cell_says_so(self):
         asked = []
         side = mr.Side.__new__(mr.Side)
         side._ours, side._jobs = True, unittest.mock.MagicMock(side=lambda ours, more: more)
+        side._java = unittest.mock.MagicMock(QUICK=["-quick"], OPENS=["-opens"])
         side._sort = lambda cell, options: asked.append(options)
         for snappy in (False, True):
             side.run(mr.Cell("terasort", 20, 1, 1001, snappy))
         self.assertNotIn("mapreduce.map.output.compress", asked[0])
         self.assertEqual(asked[1]["mapreduce.input.fileinputformat.split.maxsize"], 5005)
+        self.assertNotIn("mapreduce.map.java.opts", asked[0])
+        self.assertEqual(asked[1]["mapreduce.map.java.opts"], "-Xmx600m -quick -opens")
         self.assertIn("SnappyCodec", asked[1]["mapreduce.map.output.compress.codec"])
 
     def test_times_have_names_and_directions(self):
