@@ -277,11 +277,12 @@ make_scalapack() {
         libgfortran5
 }
 
-# Programs of Debian that the tests run on our libraries and on their own: a few, and many (300 MB). The launchers are installed.
+# Programs of Debian that the tests run on our libraries and on their own: a few, and many (450 MB). The launchers are installed.
 make_mpi_packages() { debian_programs PACKAGES mpi-packages lammps mumps-test; }
 make_mpi_programs() {
     debian_programs PROGRAMS mpi-programs mumps-test quantum-espresso quantum-espresso-data abinit abinit-data cp2k nwchem-openmpi \
-        iqtree python3-mpi4py python3-petsc4py-real netpipe-openmpi netpipe-mpich2 libcaf-openmpi-3
+        iqtree python3-mpi4py python3-petsc4py-real netpipe-openmpi netpipe-mpich2 libcaf-openmpi-3 hpcc libboost-mpi-dev \
+        libfftw3-mpi-dev libfftw3-dev gromacs r-cran-rmpi python3-h5py-mpi libhdf5-openmpi-dev libhdf5-mpich-dev
 }
 
 debian_programs() { # $1: variable of the suites, $2: name, $3...: packages, which come with what they need and the system lacks

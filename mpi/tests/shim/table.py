@@ -6,7 +6,7 @@ usage: table.py BUILD [--rounds N] [NAME ...]   BUILD: the build folder of mpi/.
 
 Each round (5, if not told) runs a program once on each library, one right after the other, in turns first. A ratio is the median of
 those of the rounds; the least and the largest one follow in brackets. It depends on what else the host does: run it alone.
-The packages come from ./verbena make mpi-packages and mpi-programs.
+The packages come from ./verbena make mpi-packages, mpi-programs and mpi-families.
 """
 import argparse
 import os
@@ -38,16 +38,16 @@ def ratio(rounds, kind):
 
 def row(package, build, count):
     """(its row, what is wrong)"""
-    rounds = [round_of(package, build, at) for at in range(count)]
+    rounds = [round_of(package, build, at) for at in range(1 if package.refused else count)]
     problems = [line for ours, stock in rounds for line in packages.disagree(package, ours, stock)]
-    result = "fails" if problems else "equal" if rounds[0][1] else "passes"
-    ratios = " | ".join(ratio(rounds, kind) for kind in ("wall", "processor"))
+    result = "fails" if problems else "refused" if package.refused else "equal" if rounds[0][1] else "passes"
+    ratios = " | ".join(ratio(rounds, kind) for kind in ("wall", "processor")) if not package.refused else " | "
     return f"| {package.name} | {FAMILIES[package.family]}, {package.ranks} | {package.what}: {result} | {ratios} |", problems
 
 
 def fetch():
     """Their folders, for packages.py."""
-    for product in ("mpi-packages", "mpi-programs"):
+    for product in ("mpi-packages", "mpi-programs", "mpi-families"):
         said = subprocess.run([ROOT / "verbena", "make", product], stdout=subprocess.PIPE, text=True, check=False).stdout
         for line in said.splitlines():
             name, _, value = line.removeprefix("export ").partition("=")
