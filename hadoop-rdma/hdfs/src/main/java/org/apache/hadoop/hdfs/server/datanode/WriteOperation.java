@@ -25,7 +25,8 @@ import org.verbena.hadoop.net.CorePeer;
 
 /**
  * The operation WRITE_BLOCK of a stream, with the steps of Hadoop's own: token, replica, next DataNode, answer, packets, report
- * to the NameNode. The packets are {@link StreamReceiver}'s.
+ * to the NameNode. The packets are {@link StreamReceiver}'s. The next DataNode has the request for a new block before this one
+ * makes its replica: so all make theirs at once.
  */
 final class WriteOperation extends WriteOnly {
     private static final Logger LOG = DataNode.LOG;
@@ -38,6 +39,8 @@ final class WriteOperation extends WriteOnly {
     private final long begun = Time.monotonicNow();
     private StreamReceiver receiver;
     private Downstream next;
+    /** Why the next DataNode has not got the request. */
+    private IOException unreached;
 
     /** xceiver: by which the server of data transfers knows the stream. */
     WriteOperation(DataNode dataNode, CorePeer peer, DataXceiver xceiver) {
@@ -84,10 +87,16 @@ final class WriteOperation extends WriteOnly {
         }
         LOG.info("Receiving {} src: {} dest: {}", block, peer.getRemoteAddressString(), peer.getLocalAddressString());
         try {
+            if (request.isNew()) {
+                sendOn(request, original);
+            }
             Replica replica = open(request);
             String storage = replica.getStorageUuid();
             boolean isTransient = replica.isOnTransientStorage();
-            connect(request, original);
+            if (!request.isNew()) {
+                sendOn(request, original);
+            }
+            answerClient(request);
             receive(request);
             if (request.isClose()) {
                 block.setGenerationStamp(request.newStamp());
@@ -117,13 +126,26 @@ final class WriteOperation extends WriteOnly {
         return receiver.getReplica();
     }
 
-    /** Connects to the next DataNode, if there is one, and answers the client. */
-    private void connect(WriteRequest request, ExtendedBlock original) throws IOException {
+    /** Connects to the next DataNode, if there is one. */
+    private void sendOn(WriteRequest request, ExtendedBlock original) {
+        if (request.targets().length > 0) {
+            try {
+                next = Downstream.open(dataNode, peer.channel(), request, request.block(), original);
+            } catch (IOException e) {
+                unreached = e;
+            }
+        }
+    }
+
+    /** Waits for the answer of the next DataNode. */
+    private void answerClient(WriteRequest request) throws IOException {
         Status status = Status.SUCCESS;
         String badLink = "";
         if (request.targets().length > 0) {
             try {
-                next = Downstream.open(dataNode, peer.channel(), request, request.block(), original);
+                if (unreached != null) {
+                    throw unreached;
+                }
                 if (request.isClient()) { // a replication gets no answer
                     BlockOpResponseProto answer = next.readReply();
                     status = answer.getStatus();

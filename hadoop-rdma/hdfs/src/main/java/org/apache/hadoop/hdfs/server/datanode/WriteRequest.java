@@ -52,6 +52,11 @@ record WriteRequest(ExtendedBlock block, StorageType storageType, Token<BlockTok
         return stage == BlockConstructionStage.TRANSFER_RBW || stage == BlockConstructionStage.TRANSFER_FINALIZED;
     }
 
+    /** Whether the block is a client's, and no DataNode has any of it. */
+    boolean isNew() {
+        return isClient() && stage == BlockConstructionStage.PIPELINE_SETUP_CREATE;
+    }
+
     /** Whether the block is complete here, and is given a new generation stamp. */
     boolean isClose() {
         return isClient() && stage == BlockConstructionStage.PIPELINE_CLOSE_RECOVERY;

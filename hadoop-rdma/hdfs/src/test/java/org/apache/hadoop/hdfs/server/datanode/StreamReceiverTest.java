@@ -4,6 +4,7 @@ package org.apache.hadoop.hdfs.server.datanode;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.ByteArrayOutputStream;
@@ -28,6 +29,7 @@ import org.apache.hadoop.hdfs.protocol.DatanodeID;
 import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
+import org.apache.hadoop.hdfs.protocol.datatransfer.BlockConstructionStage;
 import org.apache.hadoop.hdfs.protocol.datatransfer.PipelineAck;
 import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.BlockOpResponseProto;
 import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.Status;
@@ -94,10 +96,15 @@ class StreamReceiverTest {
         return nameNode.addBlock(file, CLIENT, null, null, id, null, null);
     }
 
-    @SuppressWarnings("deprecation") // there is no other way to it from outside
     private static Replica replica(LocatedBlock block) {
+        return replica(block, 0);
+    }
+
+    /** That of one DataNode of the pipeline; null when it has none. */
+    @SuppressWarnings("deprecation") // there is no other way to it from outside
+    private static Replica replica(LocatedBlock block, int place) {
         return cluster.dataNodes().stream().filter(node -> node.getDatanodeUuid().equals(
-            block.getLocations()[0].getDatanodeUuid())).findFirst().orElseThrow().getFSDataset()
+            block.getLocations()[place].getDatanodeUuid())).findFirst().orElseThrow().getFSDataset()
             .getReplica(block.getBlock().getBlockPoolId(), block.getBlock().getBlockId());
     }
 
@@ -367,6 +374,20 @@ class StreamReceiverTest {
         }
         assertArrayEquals(content, cluster.read(name), "seed " + seed);
         ReceiverCluster.until("space is free again, seed " + seed, () -> reserved() == 0);
+    }
+
+    @Test
+    void the_next_datanode_makes_its_replica_while_this_one_does() throws Exception {
+        nobodyWrites = true;
+        LocatedBlock block = allocate();
+        try (WireWriter first = new WireWriter(cluster, block); WireWriter second = new WireWriter(cluster, block)) {
+            assertEquals(Status.SUCCESS, first.create(1).status());
+            assertNull(replica(block, 1));
+            second.request(BlockConstructionStage.PIPELINE_SETUP_CREATE, 2, 0, 0, 0);
+            assertTrue(second.hasEnded(), "there is a replica already");
+            ReceiverCluster.until("the next one has made its replica", () -> replica(block, 1) != null);
+        }
+        ReceiverCluster.until("space is free again", () -> reserved() == 0);
     }
 
     @Test
