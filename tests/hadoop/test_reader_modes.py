@@ -20,7 +20,9 @@ OURS = {**conf.PARALLEL, "verbena.hdfs.reader": "auto", "verbena.hdfs.connect.wa
 NO_OTHERS = "dfs.client.block.write.replace-datanode-on-failure.enable=false"  # there are three DataNodes in all
 BLOCKS, ODD = 4, 12345
 READS = 200  # of each kind, between two changes
-FILLING = 14  # blocks: more than a memory tier takes
+# Of a memory tier of twelve blocks; of those that fill it, one replica is in memory: more than half of one of the three tiers.
+MARKS = {"verbena.hdfs.memory.high": 50, "verbena.hdfs.memory.low": 20, "verbena.hdfs.memory.promote": 2}
+FILLING = 24
 
 
 class Preads:
@@ -71,6 +73,7 @@ class Preads:
 class Reading:
     """The test of each mode."""
 
+    more = MARKS
     tiers_of_blocks = None
 
     @classmethod
