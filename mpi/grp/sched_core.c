@@ -3,10 +3,12 @@
  */
 #include "grp/watch.h"
 
-/* Now rather than in a completion: the launcher may have to be asked for the address. */
+/* Now rather than in a completion: the launcher may have to be asked for the address. What a rank has sent before it left, as one
+ * of a session may, can be received still. */
 static void reach(sched_step_t *step)
 {
-    if (step->process == NULL && rt_peer(step->rank) != NULL)
+    if (step->process == NULL &&
+        (rt_peer(step->rank) != NULL || (step->kind == SCHED_RECV && rt_peer_lost(step->rank) != NULL)))
         step->process = rt_process_at(step->rank);
 }
 
@@ -24,7 +26,7 @@ static vbn_status_t send_message(sched_op_t *op, uint64_t tag)
 
 static vbn_status_t receive_message(sched_op_t *op, uint64_t tag)
 {
-    vbn_peer_t *peer = peer_of(op->step);
+    vbn_peer_t *peer = op->step->process == NULL ? NULL : rt_source(op->step->rank, tag, UINT64_MAX);
     if (peer == NULL)
         return VBN_ERR_UNREACHABLE;
     return vbn_tag_recv(rt.worker, peer, tag, UINT64_MAX, &op->piece, 1, &op->info, &op->op);

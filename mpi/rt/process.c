@@ -208,6 +208,15 @@ vbn_peer_t *rt_peer_lost(int rank)
     return process->late;
 }
 
+vbn_peer_t *rt_source(int rank, uint64_t tag, uint64_t mask)
+{
+    vbn_peer_t *peer = rt_peer(rank);
+    if (peer != NULL)
+        return peer;
+    peer = rt_peer_lost(rank);
+    return peer != NULL && vbn_tag_probe(rt.worker, peer, tag, mask, NULL, NULL) == VBN_OK ? peer : NULL;
+}
+
 void rt_ask(int rank)
 {
     static char nothing;

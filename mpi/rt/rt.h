@@ -113,6 +113,8 @@ static inline vbn_peer_t *rt_peer_known(int rank)
 /* A rank that is lost: names it in receives of what had arrived of it before; nothing else comes. NULL: it is not lost, or has no
  * address. */
 vbn_peer_t *rt_peer_lost(int rank);
+/* The peer of a receive from a rank: of a lost one only if a message that suits has arrived before. NULL: text in rt.error. */
+vbn_peer_t *rt_source(int rank, uint64_t tag, uint64_t mask);
 rt_process_t *rt_process_at(int rank);
 /* The rank of a message's sender: by its peer, or by uid where the peer is lost already. -1: unknown. */
 int rt_rank_of(const vbn_peer_t *peer, uint64_t uid);

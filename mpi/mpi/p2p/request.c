@@ -44,12 +44,7 @@ static int start_send(p2p_request_t *request)
 
 vbn_peer_t *p2p_source(const mpi_comm_t *comm, int rank, uint64_t tag, uint64_t mask)
 {
-    const int world = rt_group_world(comm->peers, rank);
-    vbn_peer_t *peer = rt_peer(world);
-    if (peer != NULL)
-        return peer;
-    peer = rt_peer_lost(world);
-    return peer != NULL && vbn_tag_probe(rt.worker, peer, tag, mask, NULL, NULL) == VBN_OK ? peer : NULL;
+    return rt_source(rt_group_world(comm->peers, rank), tag, mask);
 }
 
 static int start_receive(p2p_request_t *request)

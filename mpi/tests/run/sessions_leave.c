@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * sessions_leave.c - a rank whose part of a broadcast is done ends its session and leaves, while another one is late: who waits
  * for the late one goes on waiting. The runtime is open by the session alone, behind MPI_Finalize.
- * ranks: 4 tcp
+ * ranks: 4 tcp nodes
  */
 #include "session.h"
 
