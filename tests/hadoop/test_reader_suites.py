@@ -19,8 +19,7 @@ SUITES = {
     "hdfs.TestPread": {}, "hdfs.TestByteBufferPread": {}, "hdfs.TestRead": {}, "hdfs.TestDFSInputStream": {},
     "hdfs.TestDFSInputStreamBlockLocations": {}, "hdfs.TestReadWhileWriting": {},
     "hdfs.TestDataTransferKeepalive": {"testManyClosedSocketsInCache": SHARED},
-    "hdfs.client.impl.TestBlockReaderFactory": {}, "hdfs.client.impl.TestBlockReaderRemote": {},
-    "hdfs.client.impl.TestBlockReaderIoProvider": {}, "fs.contract.hdfs.TestHDFSContractVectoredRead": {},
+    "fs.contract.hdfs.TestHDFSContractVectoredRead": {},
 }
 
 
