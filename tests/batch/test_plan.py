@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a session plans before anything runs: ports for all daemons, and refusals of what is not there."""
+import subprocess
 import sys
 
 from case import ROOT, Case
@@ -55,6 +56,18 @@ class PlanTest(Case):
                 self.assertEqual(len(set(names)), len(names))
                 self.assertTrue({"nodemanager-0", "spark-worker-0", "memcached-0"} <= set(names), names)
                 self.assertEqual("buffer-0" in names, mode == SHARED[-1])
+
+    def test_ports_of_a_node_are_no_outgoing_connections_and_stay_its_own_until_its_process_ends(self):
+        held = hosts.Held("127.0.0.1")
+        numbers = held.numbers()
+        self.assertEqual(len(set(numbers)), hosts.PORTS)
+        with open(hosts.OUTGOING) as file:
+            self.assertLess(max(numbers), int(file.read().split()[0]))
+        held.release()  # their daemons have not begun yet
+        other = f"from batch import hosts; hosts.candidates = lambda: {numbers}; hosts.Held('127.0.0.1')"
+        done = subprocess.run([sys.executable, "-B", "-c", other], cwd=ROOT / "hadoop-rdma/batch", capture_output=True, text=True,
+                              timeout=600, check=False)
+        self.assertRegex(done.stderr, f"Failed: .* has no {hosts.PORTS} free ports at 127.0.0.1 ")
 
     def test_what_this_host_lacks_is_said_before_anything_starts(self):
         empty = self.folder / "empty"

@@ -3,16 +3,19 @@
 import array
 import fcntl
 import os
+import random
 import resource
 import socket
 import struct
+import tempfile
 
 from .errors import Failed
 
 SIOCGIFADDR = 0x8915
 PORTS = 48  # that a node offers: more than all daemons of a node need
 OFFSET = 20  # from a DataNode's port to that of its greeting: verbena.hdfs.port.offset
-TRIES = 100
+RANGE = range(20000, 32000)
+OUTGOING = "/proc/sys/net/ipv4/ip_local_port_range"  # its lowest port is above RANGE, unless the host says otherwise
 DEVICES = "/sys/class/infiniband"
 
 
@@ -61,37 +64,63 @@ def _locked_memory():
     return soft >> 20 if has_device and soft != resource.RLIM_INFINITY else None
 
 
+def candidates():
+    """Ports that no outgoing connection of this host takes, in a random order."""
+    with open(OUTGOING) as file:
+        lowest = int(file.read().split()[0])
+    known = [port for port in RANGE if port < lowest]
+    return random.sample(known, len(known))
+
+
 class Held:
-    """Free ports of an address, bound until the daemons that get them start, so that another job passes them by.
-    The port behind the first one by OFFSET is free, too."""
+    """Free ports of an address, bound until the daemons that get them start, and from the first moment this process' own: other
+    sessions of this user pass them by until it ends, also while a daemon is slow to take its port. Byte N of a file of the user is
+    locked by the process that has port N. The port behind the first one by OFFSET is free, too."""
 
     def __init__(self, at):
         self._at, self._sockets = at, []
-        self._greeting = self._pair()
-        while len(self._sockets) < PORTS:
-            self._sockets.append(self._bound(0))
+        path = os.path.join(tempfile.gettempdir(), f"verbena-ports-{os.getuid()}.lock")
+        self._locks = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        ports = candidates()
+        self._greeting = self._pair(ports)
+        for port in ports:
+            if len(self._sockets) == PORTS:
+                return
+            one = self._taken(port)
+            if one:
+                self._sockets.append(one)
+        raise self._lacking()
 
-    def _bound(self, port):
+    def _lacking(self):
+        return Failed(f"{socket.gethostname()} has no {PORTS} free ports at {self._at} between {RANGE.start} and {RANGE.stop} and "
+                      f"below those of outgoing connections ({OUTGOING}): 'ss -ltn' lists those that are taken")
+
+    def _taken(self, port):
+        """A socket that has the port; None: somebody else has it."""
+        try:
+            fcntl.lockf(self._locks, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+        except OSError:
+            return None
         one = socket.socket()
         try:
             one.bind((self._at, port))
+            return one
         except OSError:
             one.close()
-            raise
-        return one
+            fcntl.lockf(self._locks, fcntl.LOCK_UN, 1, port)
+            return None
 
-    def _pair(self):
-        for _ in range(TRIES):
-            first = self._bound(0)
-            try:
-                second = self._bound(first.getsockname()[1] + OFFSET)
-            except (OSError, OverflowError):
+    def _pair(self, ports):
+        for port in ports:
+            first = self._taken(port)
+            second = first and port + OFFSET in RANGE and self._taken(port + OFFSET)
+            if second:
+                self._sockets.append(first)
+                ports[:] = [other for other in ports if other not in (port, port + OFFSET)]
+                return second
+            if first:
                 first.close()
-                continue
-            self._sockets.append(first)
-            return second
-        raise Failed(f"{socket.gethostname()} has no two free ports {OFFSET} apart at {self._at}: 'ss -ltn' lists "
-                     "those that are taken")
+        raise self._lacking()
 
     def numbers(self):
         """The first is the DataNode's."""
