@@ -26,7 +26,7 @@ static inline void copy(void *to, const void *from, size_t length)
 {
     if (__builtin_expect(length == 8, 1))
         memcpy(to, from, 8);
-    else
+    else if (length > 0) /* buffers of none may be NULL */
         memcpy(to, from, length);
 }
 
