@@ -33,6 +33,12 @@ static choose_way_t faster(const uint64_t *ns)
                : CHOOSE_PIECES;
 }
 
+int choose_knows(const choose_t *choose, size_t bytes)
+{
+    const uint64_t *ns = choose->classes[choose_class(bytes)].ns;
+    return choose->forced != CHOOSE_WAYS || (ns[CHOOSE_PIECES] != 0 && ns[CHOOSE_MESSAGES] != 0);
+}
+
 choose_way_t choose_next(choose_t *choose, size_t bytes)
 {
     const unsigned row = choose_class(bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * choose.h - which way an allreduce of two ranks with much data takes. Through node memory each rank reads lines that the other
+ * choose.h - which way a collective of two ranks with much data takes. Through node memory each rank reads lines that the other
  * one has just written; by messages the kernel copies from memory that may be in no cache. Which is faster depends on the
  * caches that both processors share, and may change while a job runs. So the set's first rank decides by what calls have taken.
  *
@@ -29,9 +29,11 @@ typedef struct choose {
     } classes[CHOOSE_CLASSES];
 } choose_t;
 
-/* way: the value of the setting mpi.large_allreduce. */
+/* way: the value of the setting mpi.large_pairs. */
 void choose_open(choose_t *choose, const char *way);
 unsigned choose_class(size_t bytes);
+/* Whether the setting, or a time of each way, says which one is taken for so many bytes. */
+int choose_knows(const choose_t *choose, size_t bytes);
 /* For the next call. */
 choose_way_t choose_next(choose_t *choose, size_t bytes);
 /* A call has taken so long. */

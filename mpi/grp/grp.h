@@ -40,7 +40,8 @@ typedef enum grp_way {
     GRP_EXCHANGE = 1 << 6, /* or each with each */
     GRP_DOUBLING = 1 << 8, /* or halving */
     GRP_CHAIN = 1 << 10,   /* or the same in pieces */
-    GRP_LEVELS = 1 << 12   /* or one level */
+    GRP_LEVELS = 1 << 12,  /* or one level */
+    GRP_KNOWN = 1 << 14    /* or as measured */
 } grp_way_t;
 
 typedef struct grp {

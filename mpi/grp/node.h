@@ -62,6 +62,9 @@ _Static_assert(sizeof(node_line_t) == 64 && sizeof(node_slot_t) == 4096 + NODE_B
 _Static_assert((NODE_SLOTS + 1) * NODE_SLOT_BYTES == RT_NODE_CONTROL,
                "slots fill the control memory, but for the first part");
 
+/* Collectives of two ranks whose way is measured (node_large.c). */
+typedef enum node_large { NODE_LARGE_ALLREDUCE, NODE_LARGE_BCAST, NODE_LARGE_ALLTOALL, NODE_LARGE } node_large_t;
+
 /* A set of ranks on this node. */
 typedef struct node_set {
     struct node_set *next; /* of those left whose slots are not free yet */
@@ -75,11 +78,11 @@ typedef struct node_set {
     uint64_t known;   /* every member is done with this one */
     const int *ranks; /* of the job, by rank in the set */
     grp_t *grp;
-    int pieces_state;     /* node_pieces.c */
-    uint64_t pieces;      /* so far */
-    choose_t choose;      /* of rank 0 of two: node_large.c */
-    uint64_t took;        /* the time of rank 1 that rank 0 has read last */
-    node_slot_t *slots[]; /* by rank; then the table of ranks */
+    int pieces_state;            /* node_pieces.c */
+    uint64_t pieces;             /* so far */
+    choose_t choose[NODE_LARGE]; /* of rank 0 of two: node_large.c */
+    uint64_t took;               /* the time of rank 1 that rank 0 has read last */
+    node_slot_t *slots[];        /* by rank; then the table of ranks */
 } node_set_t;
 
 /* What a collective is to its ranks: lines of another one are an error. */
@@ -94,6 +97,7 @@ typedef enum node_kind {
     NODE_TO_ROOT,
     NODE_TO_ALL,
     NODE_SCAN,
+    NODE_SWAP,
     NODE_PIECES
 } node_kind_t;
 
@@ -141,7 +145,11 @@ int node_scan(node_set_t *set, const void *mine, void *result, size_t count, con
 int node_pieces_ready(node_set_t *set);
 /* Whether these bytes lie in node memory. */
 int node_is_mapped(const void *at, size_t length);
-/* One of several ways; memory of pieces is there. */
+/* Two ranks exchange blocks, which may be at one place. */
+int node_swap_pieces(node_set_t *set, const void *out, void *in, size_t length);
+/* One of several ways; memory of pieces is there. Broadcast and alltoall are of two ranks. */
+int node_bcast_large(node_set_t *set, void *buffer, size_t length, int root);
+int node_alltoall_large(node_set_t *set, const void *out, void *in, size_t length);
 int node_allreduce_large(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce);
 int node_allreduce_pieces(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce);
 int node_reduce_pieces(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce,

@@ -345,7 +345,37 @@ int node_scan_pieces(node_set_t *set, const void *mine, void *result, size_t cou
     work.exclusive = exclusive;
     work.end = bytes;
     work.line.to = set->rank == 0 ? PLACE_NOWHERE : place_of(result, bytes);
-    if (set->rank == 0 && !exclusive && result != mine)
+    if (set->rank == 0 && !exclusive && result != mine && bytes > 0)
         memcpy(result, mine, bytes);
     return reduce_pieces(set, &work);
+}
+
+#define SWAP (NODE_PIECE / 2) /* bytes of an exchange at a time: so that both ranks' pieces stay in a cache */
+
+/* One phase for each piece: this rank's is there. Buffers take turns as those of reductions. */
+static int swap_piece(node_set_t *set, const void *out, void *in, size_t length)
+{
+    const uint64_t phase = node_begin(set);
+    const uint64_t number = set->pieces++;
+    memcpy(buffer_of(set, set->rank, number), out, length);
+    if (node_room(set, phase, 0) == NULL)
+        return set->status;
+    node_publish(set, phase, 0);
+    if (node_data(set, phase, 1 - set->rank, 0) == NULL)
+        return set->status;
+    memcpy(in, buffer_of(set, 1 - set->rank, number), length);
+    set->known = phase - 1;
+    node_done(set, phase);
+    return 0;
+}
+
+int node_swap_pieces(node_set_t *set, const void *out, void *in, size_t length)
+{
+    int status = 0;
+    node_is(set, NODE_SWAP, length);
+    for (size_t at = 0; status == 0 && at < length; at += SWAP) {
+        const size_t piece = length - at < SWAP ? length - at : SWAP;
+        status = swap_piece(set, (const unsigned char *)out + at, (unsigned char *)in + at, piece);
+    }
+    return status;
 }

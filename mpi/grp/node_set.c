@@ -108,8 +108,9 @@ static node_set_t *make(grp_t *grp, unsigned slot, uint64_t last)
     set->rank = grp_rank(grp);
     set->first = last + 1;
     set->phase = set->known = last;
-    (void)vbn_setting(rt.context, "mpi.large_allreduce", way, sizeof(way), NULL);
-    choose_open(&set->choose, way);
+    (void)vbn_setting(rt.context, "mpi.large_pairs", way, sizeof(way), NULL);
+    for (int of = 0; of < NODE_LARGE; of++)
+        choose_open(&set->choose[of], way);
     return set;
 }
 

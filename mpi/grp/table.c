@@ -55,6 +55,10 @@ static const row_t ROWS[TABLE_ROWS] = {
     [TABLE_REDUCE] = {"reduce", " of up to 8 ranks", "slots", "pieces", ALIKE(NODE_REDUCE), NODE_REDUCE},
     [TABLE_ALLREDUCE] =
         {"allreduce.pieces", "", "pieces", "measured", {{CHOOSE_LEAST - 1, ONLY}, {ONLY, ONLY}}, ALWAYS},
+    [TABLE_BCAST_LARGE] =
+        {"bcast.messages", "", "messages", "measured", {{CHOOSE_LEAST - 1, ONLY}, {ONLY, ONLY}}, ALWAYS},
+    [TABLE_ALLTOALL_LARGE] =
+        {"alltoall.messages", " of a block", "messages", "measured", {{CHOOSE_LEAST - 1, ONLY}, {ONLY, ONLY}}, ALWAYS},
     [TABLE_REDUCE_SCATTER] = {"reduce_scatter", "", "pieces", "messages", ONE_NODE(ALWAYS), ALWAYS},
     [TABLE_GATHER] = {"gather", " of a block", "slots", "messages", ONE_NODE(NODE_BYTES), NODE_BYTES},
     [TABLE_SCATTER] = {"scatter", " of all blocks", "slots", "messages", ONE_NODE(NODE_BYTES), NODE_BYTES},

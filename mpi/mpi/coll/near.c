@@ -7,6 +7,8 @@
  */
 #include "coll/near.h"
 
+#include <stdlib.h>
+
 #include "mpi_impl.h"
 
 int near_find(near_t *near, MPI_Comm comm)
@@ -25,6 +27,14 @@ int near_ready(near_t *near)
 {
     const int ready = node_ready(near->here);
     if (ready < 0 && (near_is_one_node(near) || ready == VBN_ERR_UNREACHABLE))
+        return coll_result(ready);
+    return ready > 0 ? MPI_SUCCESS : COLL_FAR;
+}
+
+int near_ready_for_pieces(near_t *near)
+{
+    const int ready = node_pieces_ready(near->here->node);
+    if (ready < 0 && near_is_one_node(near))
         return coll_result(ready);
     return ready > 0 ? MPI_SUCCESS : COLL_FAR;
 }
@@ -48,6 +58,25 @@ static int bcast_bytes(const near_t *near, void *buffer, size_t length, int root
                                               : node_levels_bcast(near->all, buffer, length, root));
 }
 
+/* Two ranks of a node with much data. */
+static int bcast_large(near_t *near, const dt_data_t *data, int root)
+{
+    node_set_t *set = near->here->node;
+    const int gives = grp_rank(near->all) == root;
+    void *packed = data->type == NULL ? NULL : malloc(data->bytes);
+    if (data->type != NULL && packed == NULL) {
+        node_break(set, grp_fail(VBN_ERR_NO_MEMORY, "no memory left for data that is not one piece"));
+        return coll_result(set->status);
+    }
+    if (packed != NULL && gives)
+        dt_pack(data, 0, packed, data->bytes);
+    const int rc = coll_result(node_bcast_large(set, packed != NULL ? packed : data->base, data->bytes, root));
+    if (packed != NULL && !gives && rc == MPI_SUCCESS)
+        dt_unpack(data, 0, packed, data->bytes);
+    free(packed);
+    return rc;
+}
+
 /* Of data that is not one piece. */
 __attribute__((noinline)) static int bcast_packed(const near_t *near, const dt_data_t *data, int root)
 {
@@ -66,11 +95,15 @@ int coll_near_Bcast(void *buffer, MPI_Count count, MPI_Datatype datatype, int ro
     near_t near;
     int rc = near_find(&near, comm);
     if (rc != MPI_SUCCESS || dt_describe(&data, buffer, count, datatype) != MPI_SUCCESS ||
-        !near_takes_levels(&near, TABLE_BCAST_LEVELS, data.bytes) ||
-        !grp_choose(&near.all->call, GRP_SLOTS, node_bcast_fits(near.here, data.bytes), data.bytes))
+        !near_takes_levels(&near, TABLE_BCAST_LEVELS, data.bytes))
+        return COLL_FAR;
+    const int is_few = grp_choose(&near.all->call, GRP_SLOTS, node_bcast_fits(near.here, data.bytes), data.bytes);
+    if (!is_few && !near_is_measured(&near, TABLE_BCAST_LARGE, data.bytes))
         return COLL_FAR;
     rc = near_ready(&near);
     if (rc != MPI_SUCCESS)
         return rc;
+    if (!is_few)
+        return bcast_large(&near, &data, root);
     return data.type != NULL ? bcast_packed(&near, &data, root) : bcast_bytes(&near, data.base, data.bytes, root);
 }

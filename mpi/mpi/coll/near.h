@@ -18,6 +18,8 @@ typedef struct near {
 int near_find(near_t *near, MPI_Comm comm);
 /* MPI_SUCCESS: there are slots, made now if this is the first collective; COLL_FAR: there are none; or an error. */
 int near_ready(near_t *near);
+/* Memory of pieces beside the slots, which are there; as near_ready. */
+int near_ready_for_pieces(near_t *near);
 
 static inline int near_is_one_node(const near_t *near)
 {
@@ -30,6 +32,13 @@ static inline int near_takes_levels(near_t *near, table_row_t row, size_t bytes)
     grp_t *all = near->all;
     return near_is_one_node(near) ||
            grp_choose(&all->call, GRP_LEVELS, table_is_few(row, grp_size(all), grp_nodes(all), bytes), bytes);
+}
+
+/* Whether the table takes one of several ways by their times: of two ranks of a node, with so many bytes. */
+static inline int near_is_measured(near_t *near, table_row_t row, size_t bytes)
+{
+    grp_t *all = near->all;
+    return !grp_choose(&all->call, GRP_KNOWN, table_is_few(row, grp_size(all), grp_nodes(all), bytes), bytes);
 }
 
 #endif

@@ -2,9 +2,11 @@
  * near_move.c - blocking gather, scatter, allgather and alltoall of small blocks within a node, as near.c. That each takes
  * slots follows from the bytes of a block, which all ranks know alike.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "coll/near.h"
+#include "err/err.h"
 #include "mpi_impl.h"
 
 /* A buffer of one block for each rank, or of one block. */
@@ -67,8 +69,7 @@ typedef struct args {
 } args_t;
 
 /* NULL: that side does not count at this rank. */
-static int open(move_t *move, const near_t *near, const args_t *send, int send_many, const args_t *receive,
-                int receive_many, table_row_t row)
+static int sides(move_t *move, const args_t *send, int send_many, const args_t *receive, int receive_many)
 {
     *move = (move_t){.blocks = {.give = give, .take = take}, .in_place = -1};
     int rc = send == NULL ? MPI_SUCCESS : side(&move->send, send->buffer, send->count, send->type, send_many);
@@ -76,12 +77,22 @@ static int open(move_t *move, const near_t *near, const args_t *send, int send_m
         rc = side(&move->receive, receive->buffer, receive->count, receive->type, receive_many);
     move->blocks.length = send != NULL ? move->send.data.bytes : move->receive.data.bytes;
     move->blocks.taken = receive != NULL ? move->receive.data.bytes : move->blocks.length;
-    if (rc != MPI_SUCCESS)
-        return COLL_FAR;
+    return rc == MPI_SUCCESS ? rc : COLL_FAR;
+}
+
+static int is_few(const move_t *move, const near_t *near, table_row_t row)
+{
     const int at_once = row == TABLE_SCATTER || row == TABLE_ALLTOALL ? grp_size(near->all)
                                                                       : 1; /* blocks that a rank gives */
     const int fits = node_blocks_fit(near->all, row, move->blocks.length * (size_t)at_once);
-    return grp_choose(&near->all->call, GRP_SLOTS, fits, move->blocks.length) ? MPI_SUCCESS : COLL_FAR;
+    return grp_choose(&near->all->call, GRP_SLOTS, fits, move->blocks.length);
+}
+
+static int open(move_t *move, const near_t *near, const args_t *send, int send_many, const args_t *receive,
+                int receive_many, table_row_t row)
+{
+    const int rc = sides(move, send, send_many, receive, receive_many);
+    return rc == MPI_SUCCESS && is_few(move, near, row) ? MPI_SUCCESS : COLL_FAR;
 }
 
 int coll_near_Gather(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
@@ -148,6 +159,65 @@ int coll_near_Allgather(const void *sendbuf, MPI_Count sendcount, MPI_Datatype s
     return coll_result(node_allgather(near.here->node, &move.blocks));
 }
 
+/* Its own block. */
+static int keep_own(const move_t *move, int rank)
+{
+    const dt_data_t from = block(&move->send, rank);
+    const dt_data_t to = block(&move->receive, rank);
+    void *apart = from.type != NULL && to.type != NULL ? malloc(from.bytes) : NULL;
+    if (from.type != NULL && to.type != NULL && apart == NULL)
+        return err_set(MPI_ERR_NO_MEM, "alltoall: no memory left for %zu bytes", from.bytes);
+    void *at = apart != NULL ? apart : from.type == NULL ? from.base : to.base;
+    if (from.type != NULL)
+        give(&move->blocks, rank, at);
+    if (from.type == NULL || to.type != NULL)
+        take(&move->blocks, rank, at);
+    free(apart);
+    return MPI_SUCCESS;
+}
+
+/* Two ranks of a node with much data. What is not one piece is packed. */
+static int alltoall_large(const near_t *near, const move_t *move, int in_place)
+{
+    const int other = 1 - grp_rank(near->all);
+    const dt_data_t from = block(&move->send, other);
+    const dt_data_t to = block(&move->receive, other);
+    const size_t bytes = move->blocks.length;
+    node_set_t *set = near->here->node;
+    void *out = from.type == NULL ? from.base : malloc(bytes);
+    void *in = to.type == NULL ? to.base : malloc(bytes);
+    int status = 0;
+    if (bytes != move->blocks.taken)
+        status = grp_fail(VBN_ERR_TRUNCATED, "this rank has other bytes for itself than it expects");
+    else if (bytes > 0 && (out == NULL || in == NULL))
+        status = grp_fail(VBN_ERR_NO_MEMORY, "no memory left for data that is not one piece");
+    if (status < 0)
+        node_break(set, status);
+    else if (from.type != NULL)
+        give(&move->blocks, other, out);
+    int rc = coll_result(status < 0 ? status : node_alltoall_large(set, out, in, bytes));
+    if (rc == MPI_SUCCESS && to.type != NULL)
+        take(&move->blocks, other, in);
+    if (rc == MPI_SUCCESS && !in_place)
+        rc = keep_own(move, 1 - other);
+    if (from.type != NULL)
+        free(out);
+    if (to.type != NULL)
+        free(in);
+    return rc;
+}
+
+/* Two ranks whose ways are measured: COLL_FAR, or the result. */
+static int alltoall_measured(near_t *near, const move_t *move, int in_place)
+{
+    if (!near_is_measured(near, TABLE_ALLTOALL_LARGE, move->blocks.length))
+        return COLL_FAR;
+    int rc = near_ready(near);
+    if (rc == MPI_SUCCESS)
+        rc = near_ready_for_pieces(near);
+    return rc != MPI_SUCCESS ? rc : alltoall_large(near, move, in_place);
+}
+
 int coll_near_Alltoall(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
                        MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
@@ -157,8 +227,11 @@ int coll_near_Alltoall(const void *sendbuf, MPI_Count sendcount, MPI_Datatype se
     move_t move;
     int rc = near_find(&near, comm);
     if (rc == MPI_SUCCESS)
-        rc = open(&move, &near, &send, 1, &receive, 1, TABLE_ALLTOALL);
-    if (rc == MPI_SUCCESS)
-        rc = near_ready(&near);
+        rc = sides(&move, &send, 1, &receive, 1);
+    if (rc != MPI_SUCCESS)
+        return COLL_FAR;
+    if (!is_few(&move, &near, TABLE_ALLTOALL))
+        return alltoall_measured(&near, &move, sendbuf == MPI_IN_PLACE);
+    rc = near_ready(&near);
     return rc != MPI_SUCCESS ? rc : coll_result(node_alltoall(near.here->node, &move.blocks));
 }

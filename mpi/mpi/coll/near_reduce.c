@@ -25,14 +25,11 @@ static int takes(grp_reduce_t *reduce, const void *mine, const void *result, MPI
     return kernel != NULL;
 }
 
-/* Memory of pieces beside the slots, which are there, and vectors. A failure as in near_ready. */
-static int ready_for_pieces(const near_t *near, grp_reduce_t *reduce, MPI_Datatype type, MPI_Op op)
+/* Memory of pieces, and vectors. */
+static int ready_for_pieces(near_t *near, grp_reduce_t *reduce, MPI_Datatype type, MPI_Op op)
 {
-    const int ready = node_pieces_ready(near->here->node);
     reduce->combine = op_wide_find(op, dt_find(type)->basic);
-    if (ready < 0 && near_is_one_node(near))
-        return coll_result(ready);
-    return ready > 0 ? MPI_SUCCESS : COLL_FAR;
+    return near_ready_for_pieces(near);
 }
 
 /* Slots, and for much data pieces. */

@@ -218,12 +218,13 @@ def settings(build):
     return expect(status != 0 and "did you mean VBN_MPI_KEEPER?" in err, status, out, err)
 
 
-def ways_of_allreduce(build):
-    """Two ranks with much data: each way of mpi.large_allreduce gives the same bits as the form that does not block."""
+def ways_of_pairs(build):
+    """Two ranks with much data: each way of mpi.large_pairs gives the right results, and the bits of forms that do not block."""
     for way in ("pieces", "messages"):
-        status, out, err = launch(build, "-n", 2, build / "tests/reduces_mapped", environment={"VBN_MPI_LARGE_ALLREDUCE": way})
-        if (status, out, err) != (0, "", ""):
-            return [f"{way}: status {status}", out, err]
+        for program in ("reduces_mapped", "pairs"):
+            status, out, err = launch(build, "-n", 2, build / "tests" / program, environment={"VBN_MPI_LARGE_PAIRS": way})
+            if (status, out, err) != (0, "", ""):
+                return [f"{program} by {way}: status {status}", out, err]
     return []
 
 
@@ -284,7 +285,7 @@ def many_windows(build):
 
 
 OWN = (terminated, options, options_of_others, labels, whole_lines, standard_input, bad_options, program_of_this_folder,
-       wrong_launcher, singleton, fatal, examples, bench, ends_quietly, hydra, no_lasting_files, settings, ways_of_allreduce,
+       wrong_launcher, singleton, fatal, examples, bench, ends_quietly, hydra, no_lasting_files, settings, ways_of_pairs,
        scarce_addresses, refused_memory)
 
 # The first word of a test's name, and the tests.

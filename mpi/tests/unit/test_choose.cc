@@ -89,4 +89,16 @@ TEST(Choose, ASettingForcesAWay)
     EXPECT_EQ(messages.messages(200), 200);
 }
 
+TEST(Choose, ItKnowsAWayWhenEachHasATimeOrOneIsForced)
+{
+    Host host("auto", 5, 9);
+    EXPECT_FALSE(choose_knows(&host.choose, BYTES));
+    for (int i = 0; i < 3; i++)
+        host.call();
+    EXPECT_TRUE(choose_knows(&host.choose, BYTES));
+    EXPECT_FALSE(choose_knows(&host.choose, 8 * BYTES));
+    Host forced("messages", 5, 9);
+    EXPECT_TRUE(choose_knows(&forced.choose, BYTES));
+}
+
 } // namespace
