@@ -34,10 +34,11 @@ from runner import LIMIT, Skipped, expect, instrumented, launch  # noqa: E402
 NEWEST = {"always", "buffers", "error_codes", "fortran", "info", "inspect", "integers", "limit", "nobody", "own_core", "sessions",
           "types_contents", "unsupported", "win_objects", "world"}
 OWN_TEXTS = {"arguments"} # they look for a tag in an error's text, which is not that of the program in each ABI
-NEWER = {"always", "arguments", "buffers", "call_tags", "chars", "deleted", "error_codes", "forms", "fortran",
-         "from_groups", "idup", "info", "inspect", "integers", "isendrecv", "kept", "late", "limit", "neighbors", "nobody",
-         "nowhere", "outside", "own_core", "sessions", "sessions_mixed", "sessions_threads", "types_contents",
-         "types_holes", "types_move", "unsupported", "win_accumulates", "win_objects", "win_units", "world"}
+SESSIONS = {path.stem for path in PROGRAMS.glob("*.c") if '#include "session.h"' in path.read_text(encoding="utf-8")}
+NEWER = SESSIONS | {"always", "arguments", "buffers", "call_tags", "chars", "deleted", "error_codes", "forms", "fortran",
+                    "from_groups", "idup", "info", "inspect", "integers", "isendrecv", "kept", "late", "limit", "neighbors",
+                    "nobody", "nowhere", "outside", "own_core", "scans", "types_contents", "types_holes", "types_move",
+                    "unsupported", "win_accumulates", "win_objects", "win_units", "world"}
 # With every kind of argument: handles, statuses, arrays, callbacks, attributes, constants, contents of datatypes, windows.
 SHORT = ("any_source", "attributes", "buffered", "cancel", "cart", "freed_comm", "graphs", "grequest", "groups", "handler",
          "intercomm", "many", "outstanding", "own", "pack", "persistent", "probe", "split", "status_error", "threads",
@@ -92,6 +93,21 @@ def newer(family):
     with tempfile.TemporaryDirectory() as folder:
         return [f"{name} compiles: take it from the list" for name in sorted(family.newer)
                 if compiled(family, PROGRAMS / f"{name}.c", folder)[0]]
+
+
+SILENT_TEXT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:[^"\\\n]|\\.)*"', re.DOTALL)  # comments and literals
+
+
+def all_listed(family):
+    """A program that uses a name which the family's mpi.h lacks is in the list of those that are left out."""
+    folder = values.find(family.packages(), "mpi.h", "include").parent
+    header = set(re.findall(r"\bMPI_\w+", "".join(path.read_text(errors="replace") for path in folder.glob("mpi*.h"))))
+    problems = []
+    for source in sorted(PROGRAMS.glob("*.c")):
+        lacks = set(re.findall(r"\bMPI_\w+\b(?!##)", SILENT_TEXT.sub("", source.read_text(encoding="utf-8")))) - header
+        if ranks_of(source) and lacks and source.stem not in family.newer | OWN_TEXTS:
+            problems.append(f"{source.name} uses {', '.join(sorted(lacks))}: add it to the list for {family.title}")
+    return problems
 
 
 def values_agree(family, build):
@@ -309,6 +325,7 @@ def cases(family):
         yield Case(f"{family.name} {test.__name__}", lambda build, test=test: test(family, build))
     yield Case(f"{family.name} scalapack", lambda build: scalapack.test(family.name, build), long=True)
     yield from programs(family)
+    yield Case(f"{family.name} programs that are left out", lambda _: all_listed(family))
     yield Case(f"{family.name} programs of newer standards", lambda _: newer(family), long=True)
 
 
