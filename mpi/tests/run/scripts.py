@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of Open MPI's and MPICH's launchers that job scripts have."""
+import os
 import pathlib
 import re
+import subprocess
 import tempfile
 
-from runner import expect, launch
+from runner import LIMIT, expect, launch
 
 # As job scripts for Open MPI and for MPICH have them, without a meaning here.
 OF_SCRIPTS = """--bind-to core --map-by socket --rank-by core --report-bindings --display-map --display-allocation --mca pml ucx
@@ -68,4 +70,12 @@ def merged_streams(build):
     return expect(sorted(out.split()) == ["one", "one", "two", "two"] and err == "", out, err)
 
 
-TESTS = (options_of_scripts, programs_of_a_file, time_limit, merged_streams)
+def called_mpirun(build):
+    """A script that calls mpirun gets ours by PATH alone."""
+    path = f"{build}/bin:{os.environ['PATH']}"
+    found = subprocess.run(["sh", "-c", "mpirun -np 2 --bind-to none sh -c 'echo $PMI_SIZE'"], capture_output=True, text=True,
+                           timeout=LIMIT, env={**os.environ, "PATH": path}, check=False)
+    return expect(found.returncode == 0 and found.stdout == "2\n2\n" and found.stderr == "", found)
+
+
+TESTS = (options_of_scripts, programs_of_a_file, time_limit, merged_streams, called_mpirun)
