@@ -2,6 +2,7 @@
 """What a session plans before anything runs: ports for all daemons, and refusals of what is not there."""
 import subprocess
 import sys
+from unittest import mock
 
 from case import ROOT, Case
 
@@ -61,13 +62,20 @@ class PlanTest(Case):
         held = hosts.Held("127.0.0.1")
         numbers = held.numbers()
         self.assertEqual(len(set(numbers)), hosts.PORTS)
-        with open(hosts.OUTGOING) as file:
-            self.assertLess(max(numbers), int(file.read().split()[0]))
+        self.assertLessEqual(set(numbers), set(hosts.RANGE))
+        if hosts.lowest_outgoing() > hosts.RANGE.start + hosts.ENOUGH:
+            self.assertLess(max(numbers), hosts.lowest_outgoing())
         held.release()  # their daemons have not begun yet
         other = f"from batch import hosts; hosts.candidates = lambda: {numbers}; hosts.Held('127.0.0.1')"
         done = subprocess.run([sys.executable, "-B", "-c", other], cwd=ROOT / "hadoop-rdma/batch", capture_output=True, text=True,
                               timeout=600, check=False)
         self.assertRegex(done.stderr, f"Failed: .* has no {hosts.PORTS} free ports at 127.0.0.1 ")
+
+    def test_a_host_whose_outgoing_connections_take_all_ports_offers_the_same_range(self):
+        with mock.patch.object(hosts, "lowest_outgoing", lambda: 1024):
+            self.assertEqual(set(hosts.candidates()), set(hosts.RANGE))
+        with mock.patch.object(hosts, "lowest_outgoing", lambda: 25000):
+            self.assertEqual(set(hosts.candidates()), set(range(hosts.RANGE.start, 25000)))
 
     def test_what_this_host_lacks_is_said_before_anything_starts(self):
         empty = self.folder / "empty"

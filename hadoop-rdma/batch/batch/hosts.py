@@ -15,6 +15,7 @@ SIOCGIFADDR = 0x8915
 PORTS = 48  # that a node offers: more than all daemons of a node need
 OFFSET = 20  # from a DataNode's port to that of its greeting: verbena.hdfs.port.offset
 RANGE = range(20000, 32000)
+ENOUGH = 1000  # ports for several sessions on one host
 OUTGOING = "/proc/sys/net/ipv4/ip_local_port_range"  # its lowest port is above RANGE, unless the host says otherwise
 DEVICES = "/sys/class/infiniband"
 
@@ -64,11 +65,18 @@ def _locked_memory():
     return soft >> 20 if has_device and soft != resource.RLIM_INFINITY else None
 
 
-def candidates():
-    """Ports that no outgoing connection of this host takes, in a random order."""
+def lowest_outgoing():
+    """The first port that the kernel gives to outgoing connections."""
     with open(OUTGOING) as file:
-        lowest = int(file.read().split()[0])
+        return int(file.read().split()[0])
+
+
+def candidates():
+    """Ports in a random order: those that no outgoing connection of this host takes, or all where the host leaves too few."""
+    lowest = lowest_outgoing()
     known = [port for port in RANGE if port < lowest]
+    if len(known) < ENOUGH:
+        known = list(RANGE)
     return random.sample(known, len(known))
 
 
@@ -92,8 +100,8 @@ class Held:
         raise self._lacking()
 
     def _lacking(self):
-        return Failed(f"{socket.gethostname()} has no {PORTS} free ports at {self._at} between {RANGE.start} and {RANGE.stop} and "
-                      f"below those of outgoing connections ({OUTGOING}): 'ss -ltn' lists those that are taken")
+        return Failed(f"{socket.gethostname()} has no {PORTS} free ports at {self._at} between {RANGE.start} and {RANGE.stop}: "
+                      "'ss -ltn' lists those that are taken")
 
     def _taken(self, port):
         """A socket that has the port; None: somebody else has it."""
