@@ -316,42 +316,6 @@ class TiersTest(TiersCase):
                       pathlib.Path(self.cluster.log("namenode")).read_text(errors="replace"))
 
 
-@LONG
-class RemovalTest(TiersCase):
-    """As docs/hdfs.md says under "Remove it"."""
-
-    def restart(self, name, without):
-        site = self.cluster.site(name)
-        site["hdfs-site"].update({setting: None for setting in without})
-        conf.write(self.cluster.conf(name), site)
-        process = self.cluster.daemons[name]
-        self.cluster.kill(name)
-        processes.end([process])
-        self.cluster.launch(name)
-        until(self.cluster.check_alive, lambda: ready.hdfs(self.cluster.ports, 3), "HDFS", self.cluster.work)
-
-    def test_what_lies_in_memory_alone_is_counted_and_after_it_has_moved_the_mode_may_go(self):
-        self.dfs("-mkdir", "-p", "/data/fast")
-        self.hdfs("storagepolicies", "-setStoragePolicy", "-path", "/data/fast", "-policy", "ALL_NVDIMM")
-        source = self.file("removed", 1)
-        self.dfs("-D", "dfs.replication=2", "-put", str(source), "/data/fast/file")
-        self.dfs("-D", "dfs.replication=3", "-put", str(source), "/data/usual")
-        said = self.cluster.run("org.verbena.hadoop.Doctor").stdout
-        self.assertRegex(said, r"memory tier: 1 of 2 files have blocks in memory alone, such as /data/fast/file: ")
-        self.restart("namenode", ["dfs.block.replicator.classname"])
-        self.hdfs("storagepolicies", "-setStoragePolicy", "-path", "/data/fast", "-policy", "HOT")
-        self.wait_for("all has moved to disks", self.moved)
-        self.assertIn("memory tier: no block of 2 files lies in memory alone", self.cluster.run("org.verbena.hadoop.Doctor").stdout)
-        for name in NODES:
-            self.restart(name, ["verbena.hdfs.mode", "dfs.datanode.fsdataset.factory"])
-        for path in ("/data/fast/file", "/data/usual"):
-            self.assert_same(source, path)
-
-    def moved(self):
-        self.cluster.run("hdfs", "mover", "-p", "/data")
-        return not any(kind == "NVDIMM" for _, kind in self.told()[0])
-
-
 @unittest.skipUnless(FULL and SHM.is_dir() and os.access(SHM, os.W_OK), "only with --full, and needs /dev/shm")
 class WrongTiersTest(unittest.TestCase):
     """What stands in the way is one line, and the DataNode works without."""
