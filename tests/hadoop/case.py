@@ -100,10 +100,12 @@ def new_key(path):
 class Waiting(unittest.TestCase):
     """Waits for events of daemons."""
 
+    limit = LIMIT
+
     def wait_for(self, what, condition):
-        deadline = time.monotonic() + LIMIT
+        deadline = time.monotonic() + self.limit
         while not condition():
-            self.assertLess(time.monotonic(), deadline, f"not within {LIMIT} s: {what}")
+            self.assertLess(time.monotonic(), deadline, f"not within {self.limit} s: {what}")
             time.sleep(0.1)
 
     @staticmethod
