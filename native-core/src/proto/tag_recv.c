@@ -70,15 +70,25 @@ static vbn_status_t pull(proto_op_t *op, vbn_peer_t *peer, uint64_t sender_op, u
     return status < 0 ? status : VBN_INPROGRESS;
 }
 
+/* op: unlisted. What an announcement says of its message; place: where the data lies. */
+static vbn_status_t take_announced(proto_op_t *op, vbn_peer_t *peer, uint64_t sender_op, uint64_t tag, uint64_t length,
+                                   const proto_place_t *place, unsigned stages)
+{
+    if (length <= op->stream.length)
+        return pull(op, peer, sender_op, length, place, stages);
+    proto_send_status(peer, sender_op, VBN_OK, true, 0);
+    return too_long(length, op->stream.length, tag);
+}
+
 /* op: unlisted, stream.length is its room. The result is VBN_INPROGRESS for a pull, else final. The message is gone. */
 static vbn_status_t deliver(proto_op_t *op, tag_message_t *message)
 {
     vbn_peer_t *peer = message->peer;
     uint64_t room = op->stream.length, length = message->length, sender_op = message->sender_op;
-    unsigned stages = message->stages;
-    vbn_status_t status = length > room ? too_long(length, room, message->tag) : VBN_OK;
     fill_info(op->receive.info, peer, message->source, message->tag, length);
     if (message->announced) {
+        const uint64_t tag = message->tag;
+        const unsigned stages = message->stages;
         proto_place_t place;
         memcpy(&place, message->data, sizeof(place));
         if (peer != NULL)
@@ -86,11 +96,9 @@ static vbn_status_t deliver(proto_op_t *op, tag_message_t *message)
         message_free(message);
         if (peer == NULL)
             return err_set(VBN_ERR_PEER_LOST, "the sender was lost before its message was received");
-        if (status == VBN_OK)
-            return pull(op, peer, sender_op, length, &place, stages);
-        proto_send_status(peer, sender_op, VBN_OK, true, 0);
-        return status;
+        return take_announced(op, peer, sender_op, tag, length, &place, stages);
     }
+    const vbn_status_t status = length > room ? too_long(length, room, message->tag) : VBN_OK;
     if (status == VBN_OK)
         cursor_scatter(&op->stream.cursor, message->data, length);
     message_free(message);
@@ -239,30 +247,36 @@ void tag_rx_message(proto_engine_t *engine, vbn_peer_t *peer, const proto_header
     op_complete(op, status, status == VBN_OK ? payload_bytes : 0);
 }
 
-void tag_rx_announced(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+/* No receive waits: the first bytes, which may have come along, are of no use. */
+static void keep_announced(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
 {
-    if (!am_may_announce(engine, peer, header))
-        return;
-    if (header->code == PROTO_TAG_STARVED)
-        tag_credit_give_back(peer, true);
     tag_message_t *message = keep(engine, peer, header, header->length, true);
+    counter_add(engine->counters, COUNTER_TAG_UNEXPECTED, 1);
     if (message == NULL) {
         no_room(peer);
         return;
     }
     proto_peer_of(peer)->incoming++;
     memcpy(message->data, &header->place, sizeof(header->place));
-    proto_op_t *op = tag_find_posted(&engine->tags, message->source, message->tag);
+}
+
+void tag_rx_announced(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+{
+    if (!am_may_announce(engine, peer, header))
+        return;
+    if (header->code == PROTO_TAG_STARVED)
+        tag_credit_give_back(peer, true);
+    proto_op_t *op = tag_find_posted(&engine->tags, link_peer_uid(peer), header->tag);
     if (op == NULL) {
-        counter_add(engine->counters, COUNTER_TAG_UNEXPECTED, 1);
+        keep_announced(engine, peer, header);
         return;
     }
     proto_place_t place = header->place;
     place.head = header->payload; /* valid during this call */
     place.head_bytes = header->payload_bytes;
-    memcpy(message->data, &place, sizeof(place));
     tag_unpost(&engine->tags, op);
-    vbn_status_t status = deliver(op, message);
+    fill_info(op->receive.info, peer, link_peer_uid(peer), header->tag, header->length);
+    vbn_status_t status = take_announced(op, peer, header->op, header->tag, header->length, &place, header->stages);
     if (status != VBN_INPROGRESS)
         op_complete(op, status, 0);
 }
