@@ -45,7 +45,7 @@ static void rx_tag_rts_device(proto_engine_t *engine, vbn_peer_t *peer, const pr
     tag_rx_announced(engine, peer, header);
 }
 
-/* What comes in is for whom: all types that the decoder knows. */
+/* What comes in is for whom: all types that the decoder knows, but for DATA and TAG_MORE, which rx_any takes itself. */
 static void (*const RX[PROTO_TYPE_END])(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header) = {
     [PROTO_AM] = rx_unhandled,
     [PROTO_RTS] = am_rx_rts,
@@ -60,11 +60,9 @@ static void (*const RX[PROTO_TYPE_END])(proto_engine_t *engine, vbn_peer_t *peer
     [PROTO_TAG_CREDIT_BACK] = tag_rx_credit,
     [PROTO_PULL] = packets_rx_pull,
     [PROTO_PULL_REST] = packets_rx_pull,
-    [PROTO_TAG_MORE] = packets_rx_more,
     [PROTO_PULL_AT] = process_copy_rx_pull,
     [PROTO_HELPED] = process_copy_rx_helped,
     [PROTO_PULL_PUT] = mapped_write_rx_pull,
-    [PROTO_DATA] = packets_rx_data,
     [PROTO_DATA_STAGED] = packets_rx_staged,
     [PROTO_STATUS] = rx_status,
     [PROTO_GET] = rma_rx_get,
@@ -78,14 +76,23 @@ static void (*const RX[PROTO_TYPE_END])(proto_engine_t *engine, vbn_peer_t *peer
     [PROTO_LANE_END] = device_rx_lane_end,
 };
 
-_Static_assert(PROTO_TYPE_END == 30, "each type has a row in RX");
+_Static_assert(PROTO_TYPE_END == 30, "each type but two has a row in RX");
 
 static COLD void rx_any(proto_engine_t *engine, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes,
                         const void *payload, uint32_t payload_bytes)
 {
     proto_header_t header;
+    proto_data_t data;
     if (proto_peer_of(peer)->deaf)
         return;
+    if (proto_is_data(PROTO_DATA, bytes, header_bytes, &data)) {
+        packets_rx_data(engine, peer, &data, payload, payload_bytes);
+        return;
+    }
+    if (proto_is_data(PROTO_TAG_MORE, bytes, header_bytes, &data)) {
+        packets_rx_more(engine, peer, &data, payload, payload_bytes);
+        return;
+    }
     if (proto_decode(bytes, header_bytes, payload_bytes, &header) != VBN_OK) {
         proto_blame(engine, peer, err_text());
         return;
@@ -123,25 +130,31 @@ NO_CANARY void proto_rx(void *arg, vbn_peer_t *peer, const void *bytes, uint32_t
     engine->handlers[id].func(engine->handlers[id].arg, &message);
 }
 
+/* What else has a place. */
+static bool may_have_place(const void *bytes)
+{
+    const unsigned type = *(const uint8_t *)bytes;
+    return type == PROTO_DATA_STAGED || type == PROTO_PUT || type == PROTO_PUT_SIGNAL;
+}
+
 static void *engine_sink(void *arg, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes, uint32_t payload_bytes,
                          bool early)
 {
     proto_engine_t *engine = arg;
     proto_header_t header;
-    proto_peer_t *p = proto_peer_of(peer);
-    unsigned id;
-    if (proto_is_am(bytes, header_bytes, &id)) /* a message that came eagerly has no place yet */
+    proto_data_t data;
+    if (proto_peer_of(peer)->deaf)
         return NULL;
-    if (p->deaf || proto_decode(bytes, header_bytes, payload_bytes, &header) != VBN_OK)
-        return NULL; /* rx will blame */
+    if (proto_is_data(PROTO_DATA, bytes, header_bytes, &data))
+        return early ? packets_sink_early(engine, peer, &data, payload_bytes)
+                     : packets_sink(engine, peer, &data, payload_bytes);
+    if (early || header_bytes == 0 || !may_have_place(bytes) ||              /* a put's place may depend on a fence */
+        proto_decode(bytes, header_bytes, payload_bytes, &header) != VBN_OK) /* rx will blame */
+        return NULL;
     header.payload_bytes = payload_bytes;
-    if (early) /* a put's place may depend on a fence */
-        return header.type == PROTO_DATA ? packets_sink_early(engine, peer, &header) : NULL;
-    if (header.type == PROTO_DATA || (header.type == PROTO_DATA_STAGED && header.code == STAGE_PLAIN))
-        return packets_sink(engine, peer, &header);
-    if (header.type == PROTO_PUT || header.type == PROTO_PUT_SIGNAL)
+    if (header.type != PROTO_DATA_STAGED)
         return rma_sink_put(engine, peer, &header);
-    return NULL;
+    return header.code == STAGE_PLAIN ? packets_sink_staged(engine, peer, &header) : NULL;
 }
 
 /* Other places than a put's are memory of our own operations, which nobody may free meanwhile. */

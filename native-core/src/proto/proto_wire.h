@@ -197,6 +197,21 @@ static inline bool proto_is_tag(const void *bytes, uint32_t count, uint64_t *tag
     *tag_p = le_get_u64((const uint8_t *)bytes + PROTO_PREFIX_BYTES);
     return true;
 }
+/* A segment of an announced message or of a get. */
+typedef struct proto_data {
+    uint64_t op; /* DATA: the receiver's; TAG_MORE: the sender's */
+    uint64_t offset;
+} proto_data_t;
+#define PROTO_DATA_BYTES (PROTO_PREFIX_BYTES + 16u)
+/* True for a header that proto_decode would take as this type: PROTO_DATA or PROTO_TAG_MORE. */
+static inline bool proto_is_data(proto_type_t type, const void *bytes, uint32_t count, proto_data_t *data_p)
+{
+    if (count != PROTO_DATA_BYTES || le_get_u64(bytes) != (uint64_t)type)
+        return false;
+    data_p->op = le_get_u64((const uint8_t *)bytes + PROTO_PREFIX_BYTES);
+    data_p->offset = le_get_u64((const uint8_t *)bytes + PROTO_PREFIX_BYTES + 8);
+    return true;
+}
 /* Decodes bytes from outside. VBN_ERR_PROTOCOL unless every field, length and reserved bit is right;
  * payload_bytes is checked against type and length. */
 vbn_status_t proto_decode(const void *bytes, uint32_t count, uint32_t payload_bytes, proto_header_t *header_p);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cost_message.c - sends messages over shared memory between two workers of one thread, for tools that count what one
  * send and its receipt cost. Everything is set up and warm before cost_round() is entered for the first time.
- * Usage: cost_message am|tag|post rounds batch [bytes]: each round sends `batch` messages of `bytes` (8), then receives
- * them. am: active messages; tag: tagged ones, whose receives are posted before the round; post: within it. */
+ * Usage: cost_message am|tag|post|large rounds batch [bytes]: each round sends `batch` messages of `bytes` (8), then receives
+ * them. am: active messages; tag: tagged ones, whose receives are posted before the round; post: within it; large: tagged
+ * ones one by one, of which the sender hears that they have come. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +14,10 @@
 #define SETUP_TURNS 1000000u
 #define BATCH_MAX 32u
 #define TAG 5u
+#define BYTES_MAX 65536u
 
-typedef enum kind { AM, TAGGED, TAGGED_POST, KINDS } kind_t;
-static const char *const NAMES[KINDS] = {"am", "tag", "post"};
+typedef enum kind { AM, TAGGED, TAGGED_POST, LARGE, KINDS } kind_t;
+static const char *const NAMES[KINDS] = {"am", "tag", "post", "large"};
 
 typedef struct pair {
     vbn_worker_t *sender;
@@ -74,10 +76,27 @@ static inline vbn_status_t send_one(const pair_t *pair, vbn_op_t *op, const stru
                             : vbn_tag_send(pair->peer, TAG, iov, 1, 0, op);
 }
 
+/* Both sides' part of a message that is announced. */
+static void send_large(pair_t *pair, vbn_op_t *op, const struct iovec *iov)
+{
+    const uint64_t expected = pair->received + 1;
+    post(pair, 0);
+    check(send_one(pair, op, iov), "send");
+    while (pair->received != expected || op->complete == 0) {
+        (void)vbn_progress(pair->receiver);
+        (void)vbn_progress(pair->sender);
+    }
+}
+
 /* The measured part: its name is what tests/cost/test_cost.py lets the counter toggle on. */
 __attribute__((noinline)) void cost_round(pair_t *pair, vbn_op_t *op, const struct iovec *iov)
 {
     uint64_t expected = pair->received + pair->batch;
+    if (pair->kind == LARGE) {
+        for (unsigned i = 0; i < pair->batch; i++)
+            send_large(pair, op, iov);
+        return;
+    }
     for (unsigned i = 0; i < pair->batch && pair->kind == TAGGED_POST; i++)
         post(pair, i);
     for (unsigned i = 0; i < pair->batch; i++)
@@ -110,12 +129,13 @@ static void turn(pair_t *pair)
 /* The first message waits for the wire-up; afterwards packets go through the ring. */
 static void connect_pair(pair_t *pair, vbn_op_t *op, const struct iovec *iov)
 {
+    const struct iovec byte = {iov->iov_base, 1};
     uint8_t blob[VBN_ADDRESS_MAX];
     size_t length = sizeof(blob);
     check(vbn_am_handler(pair->receiver, 1, on_message, pair), "vbn_am_handler");
     check(vbn_worker_address(pair->receiver, blob, &length), "vbn_worker_address");
     check(vbn_connect(pair->sender, blob, length, NULL, NULL, &pair->peer), "vbn_connect");
-    check(vbn_am_send(pair->peer, 1, NULL, 0, iov, 1, 0, op), "first message");
+    check(vbn_am_send(pair->peer, 1, NULL, 0, &byte, 1, 0, op), "first message");
     for (unsigned i = 0; i < SETUP_TURNS && (pair->received == 0 || op->complete == 0); i++)
         turn(pair);
     if (pair->received == 0) {
@@ -150,13 +170,14 @@ static void warm(pair_t *pair, vbn_op_t *op, const struct iovec *iov)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: cost_message am|tag|post rounds batch (1 to %u) [bytes (1 to 4096)]\n", BATCH_MAX);
+    fprintf(stderr, "usage: cost_message am|tag|post|large rounds batch (1 to %u) [bytes (1 to %u)]\n", BATCH_MAX,
+            BYTES_MAX);
     return 2;
 }
 
 int main(int argc, char **argv)
 {
-    static uint8_t data[4096], place[4096];
+    static uint8_t data[BYTES_MAX], place[BYTES_MAX];
     unsigned long rounds = argc >= 4 ? strtoul(argv[2], NULL, 10) : 0;
     unsigned long bytes = argc >= 5 ? strtoul(argv[4], NULL, 10) : 8;
     const struct iovec iov = {data, bytes};

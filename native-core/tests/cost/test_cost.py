@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 # Instructions of an 8-byte active message over shared memory, from vbn_am_send to the end of its handler, with the
 # progress calls between them: in a stream (16 sends, then progress until all have come), and each alone.
@@ -19,6 +20,9 @@ TAG_STREAM, TAG_ALONE, TAG_POST_STREAM, TAG_POST_ALONE = 320, 520, 470, 660
 # copies of longer ones take other instructions on each processor.
 LONGER, LONGER_STREAM, LONGER_ALONE = 200, 1310, 1550
 MESSAGES = 3200
+# Headers that both sides decode field by field for one large message through the ring: the announcement, the question and the
+# answer, whatever number of parts lies between them.
+LARGE, LARGE_DECODED, LARGE_ROUNDS, LARGE_WARM = 65536, 3, 100, 500
 # Instructions of a turn of progress with so many idle peers over shared memory, looks at clock and sockets included, which
 # are many here: callgrind is slow, and they go by time.
 IDLE = ((1, 230), (64, 400), (500, 470))
@@ -98,6 +102,18 @@ class Cost(unittest.TestCase):
     def test_a_message_that_fits_no_slot_keeps_its_budget(self):
         self.check("in a stream", 16, LONGER_STREAM, LONGER)
         self.check("alone", 1, LONGER_ALONE, LONGER)
+
+    def test_a_large_message_whose_receive_waits_is_neither_kept_nor_decoded_part_by_part(self):
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict(os.environ, VBN_TL_SHM_COPY="false"):
+            out = os.path.join(folder, "out")
+            _, text = instructions("cost_message", "large", LARGE_ROUNDS, 1, LARGE, out=out)
+            self.assertIn(f"messages {LARGE_ROUNDS}", text)
+            messages, decoded, kept = LARGE_ROUNDS + LARGE_WARM, calls(out, "proto_decode"), calls(out, "tag_keep")
+        print(f"{LARGE}-byte tagged message over shm: {decoded / messages:.2f} headers decoded, at most {LARGE_DECODED}; "
+              f"{kept} of {messages} kept")
+        self.assertGreater(decoded, messages, "nothing was counted")
+        self.assertLessEqual(decoded, LARGE_DECODED * messages + CHANCE)
+        self.assertLessEqual(kept, CHANCE)
 
     def test_a_turn_of_progress_does_not_grow_with_the_idle_peers(self):
         for peers, budget in IDLE:

@@ -73,53 +73,79 @@ void packets_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_heade
     stream_pump(&op->stream);
 }
 
-/* The receiving op of a segment of `bytes` plain bytes, when it is exactly the next one (P3), in a form agreed upon. */
-static proto_op_t *receiver_of(proto_engine_t *engine, const vbn_peer_t *peer, const proto_header_t *header,
+/* The receiving op of a segment of `bytes` plain bytes, when it is exactly the next one (P3). */
+static proto_op_t *receiver_of(proto_engine_t *engine, const vbn_peer_t *peer, uint64_t handle, uint64_t offset,
                                uint64_t bytes)
 {
-    proto_op_t *op = op_find(engine, peer, header->op);
+    proto_op_t *op = op_find(engine, peer, handle);
     if (op == NULL || op_kind(op)->on_data == NULL || op->state != OP_RUNNING)
         return NULL;
     const proto_stream_t *s = &op->stream;
-    if (bytes == 0 || header->offset != s->moved || bytes > s->length - s->moved)
-        return NULL;
-    if (header->type == PROTO_DATA)
-        return (s->stages & STAGE_CHECKSUM) == 0 ? op : NULL;
-    if (s->stages == 0 || (header->code != STAGE_PLAIN && header->code != stage_form_of(s->stages)))
+    return bytes > 0 && offset == s->moved && bytes <= s->length - s->moved ? op : NULL;
+}
+
+/* In a form agreed upon: as it is, */
+static proto_op_t *receiver_of_data(proto_engine_t *engine, const vbn_peer_t *peer, const proto_data_t *data,
+                                    uint32_t bytes)
+{
+    proto_op_t *op = receiver_of(engine, peer, data->op, data->offset, bytes);
+    return op != NULL && (op->stream.stages & STAGE_CHECKSUM) == 0 ? op : NULL;
+}
+
+/* or as a chunk of `bytes` plain bytes. */
+static proto_op_t *receiver_of_chunk(proto_engine_t *engine, const vbn_peer_t *peer, const proto_header_t *header,
+                                     uint64_t bytes)
+{
+    proto_op_t *op = receiver_of(engine, peer, header->op, header->offset, bytes);
+    if (op == NULL || op->stream.stages == 0 ||
+        (header->code != STAGE_PLAIN && header->code != stage_form_of(op->stream.stages)))
         return NULL;
     return op;
 }
 
-void *packets_sink(proto_engine_t *engine, const vbn_peer_t *peer, const proto_header_t *header)
+static void *place_of(const proto_op_t *op, uint32_t bytes)
 {
-    proto_op_t *op = receiver_of(engine, peer, header, header->payload_bytes);
-    return op == NULL || op->stream.status != VBN_OK ? NULL
-                                                     : cursor_contiguous(&op->stream.cursor, header->payload_bytes);
+    return op == NULL || op->stream.status != VBN_OK ? NULL : cursor_contiguous(&op->stream.cursor, bytes);
 }
 
-void *packets_sink_early(proto_engine_t *engine, const vbn_peer_t *peer, const proto_header_t *header)
+void *packets_sink(proto_engine_t *engine, const vbn_peer_t *peer, const proto_data_t *data, uint32_t bytes)
 {
-    proto_op_t *op = op_find(engine, peer, header->op);
+    return place_of(receiver_of_data(engine, peer, data, bytes), bytes);
+}
+
+void *packets_sink_staged(proto_engine_t *engine, const vbn_peer_t *peer, const proto_header_t *header)
+{
+    return place_of(receiver_of_chunk(engine, peer, header, header->payload_bytes), header->payload_bytes);
+}
+
+void *packets_sink_early(proto_engine_t *engine, const vbn_peer_t *peer, const proto_data_t *data, uint32_t bytes)
+{
+    proto_op_t *op = op_find(engine, peer, data->op);
     if (op == NULL || op_kind(op)->on_data == NULL || op->state != OP_RUNNING || op->stream.stages != 0 ||
         op->stream.status != VBN_OK)
         return NULL;
     const proto_stream_t *s = &op->stream;
-    uint64_t skip = header->offset - s->moved, bytes = header->payload_bytes;
-    if (header->offset < s->moved || skip > s->length - s->moved || bytes > s->length - s->moved - skip)
+    uint64_t skip = data->offset - s->moved;
+    if (data->offset < s->moved || skip > s->length - s->moved || bytes > s->length - s->moved - skip)
         return NULL;
     return cursor_contiguous_at(&s->cursor, skip, bytes);
 }
 
-void packets_rx_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+static void blame(proto_engine_t *engine, vbn_peer_t *peer)
 {
-    proto_op_t *op = receiver_of(engine, peer, header, header->payload_bytes);
+    proto_blame(engine, peer, "the peer sent a segment that no operation waits for");
+}
+
+void packets_rx_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_data_t *data, const void *payload,
+                     uint32_t bytes)
+{
+    proto_op_t *op = receiver_of_data(engine, peer, data, bytes);
     if (op == NULL) {
-        proto_blame(engine, peer, "the peer sent a segment that no operation waits for");
+        blame(engine, peer);
         return;
     }
-    proto_stream_t *s = &op->stream;
-    put_in_place(s, header->payload, header->payload_bytes);
-    arrived(op, header->payload_bytes);
+    put_in_place(&op->stream, payload, bytes);
+    arrived(op, bytes);
 }
 
 /* Unpacks a chunk to its place, at once or by way of a bounce buffer. False: it is damaged, or there is no heap
@@ -145,25 +171,25 @@ static bool unpack(proto_engine_t *engine, proto_stream_t *s, const proto_header
 }
 
 /* Behind a head that no receive has taken it is of no use. */
-void packets_rx_more(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+void packets_rx_more(proto_engine_t *engine, vbn_peer_t *peer, const proto_data_t *data, const void *payload,
+                     uint32_t bytes)
 {
     proto_op_t *op = op_find(engine, peer, proto_peer_of(peer)->heading);
-    if (op == NULL || op->kind != OP_PULL || op->state != OP_RUNNING || op->stream.target != header->op)
+    if (op == NULL || op->kind != OP_PULL || op->state != OP_RUNNING || op->stream.target != data->op)
         return;
-    if (header->offset != op->stream.moved || header->payload_bytes > op->stream.length - op->stream.moved ||
-        header->payload_bytes == 0) {
-        proto_blame(engine, peer, "the peer sent a segment that no operation waits for");
+    if (data->offset != op->stream.moved || bytes > op->stream.length - op->stream.moved || bytes == 0) {
+        blame(engine, peer);
         return;
     }
-    put_in_place(&op->stream, header->payload, header->payload_bytes);
-    arrived(op, header->payload_bytes);
+    put_in_place(&op->stream, payload, bytes);
+    arrived(op, bytes);
 }
 
 void packets_rx_staged(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
 {
-    proto_op_t *op = receiver_of(engine, peer, header, header->length);
+    proto_op_t *op = receiver_of_chunk(engine, peer, header, header->length);
     if (op == NULL) {
-        proto_blame(engine, peer, "the peer sent a segment that no operation waits for");
+        blame(engine, peer);
         return;
     }
     proto_stream_t *s = &op->stream;

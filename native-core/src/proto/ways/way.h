@@ -94,12 +94,15 @@ vbn_status_t packets_begin(proto_op_t *op, const proto_place_t *place);
 /* The same after another way has failed: from the first byte on. */
 vbn_status_t packets_instead(proto_op_t *op);
 void packets_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
-void packets_rx_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
-void packets_rx_more(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+void packets_rx_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_data_t *data, const void *payload,
+                     uint32_t bytes);
+void packets_rx_more(proto_engine_t *engine, vbn_peer_t *peer, const proto_data_t *data, const void *payload,
+                     uint32_t bytes);
 void packets_rx_staged(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
 /* Where a segment's data may be received to; NULL: anywhere else. */
-void *packets_sink(proto_engine_t *engine, const vbn_peer_t *peer, const proto_header_t *header);
+void *packets_sink(proto_engine_t *engine, const vbn_peer_t *peer, const proto_data_t *data, uint32_t bytes);
+void *packets_sink_staged(proto_engine_t *engine, const vbn_peer_t *peer, const proto_header_t *header);
 /* The same for a segment before which others are missing. */
-void *packets_sink_early(proto_engine_t *engine, const vbn_peer_t *peer, const proto_header_t *header);
+void *packets_sink_early(proto_engine_t *engine, const vbn_peer_t *peer, const proto_data_t *data, uint32_t bytes);
 
 #endif
