@@ -323,7 +323,15 @@ static void close_arena(void)
     rig_close(arena.rig);
 }
 
-/* What the fast lane recognises without decoding is what the decoder takes for it. */
+static void recognise_data(proto_type_t type, const uint8_t *bytes, uint32_t count, const proto_header_t *header)
+{
+    proto_data_t data = {0};
+    bool is_data = proto_is_data(type, bytes, count, &data);
+    require(is_data == (header != NULL && header->type == type));
+    require(!is_data || (data.op == header->op && data.offset == header->offset));
+}
+
+/* What is recognised without decoding is what the decoder takes for it. */
 static void recognise(const uint8_t *bytes, uint32_t count, const proto_header_t *header)
 {
     unsigned id = 0;
@@ -332,6 +340,8 @@ static void recognise(const uint8_t *bytes, uint32_t count, const proto_header_t
     bool is_tag = proto_is_tag(bytes, count, &tag);
     require(is_am == (header != NULL && header->type == PROTO_AM) && (!is_am || id == header->code));
     require(is_tag == (header != NULL && header->type == PROTO_TAG) && (!is_tag || tag == header->tag));
+    recognise_data(PROTO_DATA, bytes, count, header);
+    recognise_data(PROTO_TAG_MORE, bytes, count, header);
 }
 
 static void decode_only(const uint8_t *data, size_t size)
