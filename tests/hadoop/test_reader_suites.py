@@ -19,7 +19,7 @@ SUITES = {
     "hdfs.TestPread": {}, "hdfs.TestByteBufferPread": {}, "hdfs.TestRead": {}, "hdfs.TestDFSInputStream": {},
     "hdfs.TestDFSInputStreamBlockLocations": {}, "hdfs.TestReadWhileWriting": {},
     "hdfs.TestDataTransferKeepalive": {"testManyClosedSocketsInCache": SHARED},
-    "fs.contract.hdfs.TestHDFSContractVectoredRead": {},
+    "hdfs.TestCrcCorruption": {}, "fs.contract.hdfs.TestHDFSContractVectoredRead": {},
 }
 
 
