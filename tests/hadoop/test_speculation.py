@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""With --full: two attempts of one map at once. The reducers take the output of the one that the application master names."""
+"""With --full: two attempts of one map at once. The reducers take the output of the one that the application master names, and
+what they cannot get of it is missing and not empty."""
 import errno
 import os
 import pathlib
+import shutil
+import signal
 import sys
 import unittest
 
@@ -13,7 +16,7 @@ import jobs  # noqa: E402  (needs the path above)
 from case import LONG  # noqa: E402
 from held import HeldJobs  # noqa: E402
 
-# One map may have a second attempt: a second one would wait at the FIFO of the first.
+# One second attempt in all: that of another map would wait at the FIFO of its first one.
 SETTINGS = {"mapreduce.map.speculative": "true", "mapreduce.job.speculative.minimum-allowed-tasks": "1",
             "mapreduce.job.speculative.retry-after-speculate": "3600000", "mapreduce.map.maxattempts": "4",
             "mapreduce.reduce.maxattempts": "4", "mapreduce.reduce.shuffle.retry-delay.max.ms": "1000"}
@@ -56,6 +59,22 @@ class SpeculationTest(HeldJobs):
     def whole(self):
         self.replace(lambda path: path.write_text(LAST))
 
+    def another(self, known):
+        """Waits until one more attempt has ended, and the application master knows it; gives the folder of its output."""
+        found = []
+
+        def ended():
+            said = jobs.task_logs(self.cluster)
+            found[:] = [path.parent for path in set(self.outputs()) - set(known)
+                        if f"Task succeeded with attempt {path.parent.name}" in said]
+            return found
+        self.wait_for("another attempt ends", ended)
+        return found[0]
+
+    def signal_master(self, number):
+        """While the ResourceManager stands still no reducer starts."""
+        self.cluster.kill("resourcemanager", number)
+
     def assert_fetched(self, attempts):
         self.assert_right(maps=attempts)
         ours = self.counters[jobs.GROUP]
@@ -81,6 +100,22 @@ class SpeculationTest(HeldJobs):
             self.feed(last, LAST)
             self.feed(second, LAST)
         self.assert_fetched(attempts=3)
+
+    def test_an_output_that_is_gone_is_not_empty_and_not_that_of_the_attempt_that_was_killed(self):
+        with self.job(**SETTINGS, **{"mapreduce.job.reduce.slowstart.completedmaps": "1"}):
+            first, last = self.reader("first"), self.reader("last")
+            self.replace(os.mkfifo)
+            self.feed(first, FIRST)
+            second, known = self.reader("last"), self.outputs()
+            self.signal_master(signal.SIGSTOP)
+            self.feed(last, LAST)
+            gone = self.another(known)
+            self.whole()
+            shutil.rmtree(gone)
+            self.signal_master(signal.SIGCONT)
+        os.close(second)
+        self.assert_fetched(attempts=4)
+        self.assertGreater(self.counters["Map-Reduce Framework"]["Failed Shuffles"], 0)
 
 
 if __name__ == "__main__":
