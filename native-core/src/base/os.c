@@ -281,6 +281,11 @@ void os_unmap(void *address, size_t size)
         munmap(address, size);
 }
 
+void os_leave_out_of_cores(void *address, size_t size)
+{
+    (void)madvise(address, size, MADV_DONTDUMP);
+}
+
 vbn_status_t os_discard(void *address, size_t size)
 {
     if (madvise(address, size, MADV_REMOVE) != 0)

@@ -40,6 +40,8 @@ vbn_status_t os_reopen_readonly(int fd, int *fd_p);                    /* a read
 vbn_status_t os_sealed_bytes(int fd, uint64_t *bytes_p);
 vbn_status_t os_map(int fd, size_t size, bool writable, void **address_p);
 void os_unmap(void *address, size_t size);
+/* Core files leave the mapping out: the kernel would allocate all its pages to write them. */
+void os_leave_out_of_cores(void *address, size_t size);
 /* Frees the pages of a file behind a mapping, which stays and reads as zeros; whole pages. */
 vbn_status_t os_discard(void *address, size_t size);
 /* Gives the pages that lie in private memory as a whole back to the system; they read as zeros. Locked pages stay. */

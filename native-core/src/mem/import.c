@@ -112,6 +112,7 @@ static vbn_status_t map_import(mem_import_t *import, const mem_key_info_t *info,
     vbn_status_t status = os_map(fd, import->map_bytes, import->writable, &map);
     if (status != VBN_OK)
         return status;
+    os_leave_out_of_cores(map, import->map_bytes); /* it may be large, and have few pages */
     import->map = map;
     if (import->writable && import->header_bytes == 0)
         import->fd = fd;
