@@ -53,6 +53,8 @@ static void in_child(void)
     heap_unlock();
 }
 
+/* Runs before all other constructors (-z initfirst): so prepare runs after all other handlers, while this memory can be used, and
+ * the child has its copy before any other handler of it writes, and before one of the parent gives a lock away. */
 __attribute__((constructor)) static void begin(void)
 {
     (void)pthread_atfork(prepare, in_parent, in_child);

@@ -179,6 +179,47 @@ static void idle(unsigned char *block)
         _exit(1);
 }
 
+static unsigned char *handled; /* the handlers of fork() write to it */
+
+static void before_fork(void)
+{
+    if (handled == NULL)
+        return;
+    free(malloc(LARGE)); /* handlers may */
+    handled[1] = 3;
+}
+
+static void after_fork(void)
+{
+    if (handled != NULL)
+        handled[2] = 4;
+}
+
+static void register_handlers(void)
+{
+    (void)pthread_atfork(before_fork, NULL, after_fork);
+}
+
+/* As the constructor of a library that the heap's own does not wait for: before main's, and before those of all libraries. */
+__attribute__((section(".preinit_array"), used)) static void (*const first)(void) = register_handlers;
+
+static void handled_child(unsigned char *block)
+{
+    if (block[0] != 1 || block[1] != 3 || block[2] != 4)
+        _exit(1);
+}
+
+/* Also the handlers of the child work on its own copy. */
+static void handlers(void)
+{
+    handled = calloc(LARGE, 1);
+    CHECK(in_heap(handled));
+    handled[0] = 1;
+    CHECK(child_of(handled_child, handled) && handled[1] == 3 && handled[2] == 0);
+    free(handled);
+    handled = NULL;
+}
+
 /* Neither of the two sees what the other one writes after fork(). */
 static void forks(void)
 {
@@ -203,6 +244,7 @@ static void forks(void)
     (void)close(ends[0]);
     CHECK(system("exit 3") >> 8 == 3);
     free(block);
+    handlers();
 }
 
 /* Blocks on either side of the limit keep their bytes, whatever other threads do. */
