@@ -71,6 +71,7 @@ const char *heap_map(heap_memory_t *memory)
         (void)close(fd);
         return "its addresses cannot be reserved; raise ulimit -v";
     }
+    (void)madvise(base, size, MADV_DONTDUMP); /* a core file would make the kernel allocate all pages */
     (void)madvise(base, size, MADV_HUGEPAGE); /* where the host allows that for shared memory */
     *memory = (heap_memory_t){.base = base, .size = size, .fd = fd};
     return NULL;

@@ -51,6 +51,23 @@ static int in_heap(const void *address)
     return mappings(address, &others);
 }
 
+/* The kernel allocates all pages of a mapping that it writes to a core file. */
+static int are_left_out_of_cores(void)
+{
+    char line[512];
+    int is_heap = 0, are_out = 1;
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    while (fgets(line, sizeof(line), maps) != NULL)
+        if (strstr(line, "memfd:verbena-heap") != NULL)
+            is_heap = 1;
+        else if (is_heap && strncmp(line, "VmFlags:", 8) == 0) {
+            are_out = are_out && strstr(line, " dd") != NULL;
+            is_heap = 0;
+        }
+    fclose(maps);
+    return are_out;
+}
+
 static void around(unsigned char *from, unsigned char *to, int bytes, int seed)
 {
     const int left = (rank + size - 1) % size;
@@ -81,6 +98,7 @@ static void messages(void)
         copies = worst[0];
         others = size > 1 ? -worst[1] : 1;
     }
+    CHECK(are_left_out_of_cores());
     free(from);
     free(to);
 }
