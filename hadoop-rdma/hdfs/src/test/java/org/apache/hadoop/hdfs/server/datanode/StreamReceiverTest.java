@@ -113,15 +113,24 @@ class StreamReceiverTest {
             .mapToLong(info -> (Long) ((Map<?, ?>) info).get("reservedSpaceForReplicas")).sum();
     }
 
-    /** How often all DataNodes have written checksums to a file. */
+    /** How often all DataNodes have written checksums to a file; they do so as well when they close one. */
     private static long flushes() {
+        return sum("FlushNanosNumOps");
+    }
+
+    /** The streams of other tests may end after them. */
+    private static void awaitNoWriter() throws Exception {
+        ReceiverCluster.until("no DataNode receives a block", () -> sum("DataNodeWriteActiveXceiversCount") == 0);
+    }
+
+    private static long sum(String name) {
         long sum = 0;
         for (DataNode node : cluster.dataNodes()) {
             MetricsCollectorImpl collector = new MetricsCollectorImpl();
             DefaultMetricsSystem.instance().getSource(node.getMetrics().name()).getMetrics(collector, true);
             for (MetricsRecordImpl record : collector.getRecords()) {
                 for (AbstractMetric metric : record.metrics()) {
-                    sum += metric.name().equals("FlushNanosNumOps") ? metric.value().longValue() : 0;
+                    sum += metric.name().equals(name) ? metric.value().longValue() : 0;
                 }
             }
         }
@@ -220,6 +229,7 @@ class StreamReceiverTest {
 
     @Test
     void packets_that_come_together_are_not_copied_and_their_checksums_are_written_together() throws Exception {
+        awaitNoWriter();
         int packets = 6;
         LocatedBlock block = allocate();
         byte[] content = ReceiverCluster.content(packets * CHUNK);
