@@ -181,6 +181,7 @@ class SmallReadsTest {
     @Test
     void reads_by_sockets_without_a_channel_share_one_connection() throws Exception {
         try (DistributedFileSystem files = cluster.client("dfs.client.context=plain",
+            "dfs.client.socketcache.expiryMsec=600000", // however long a read takes
             "hadoop.rpc.socket.factory.class.ClientProtocol=" + PlainSockets.class.getName())) {
             byte[] content = write(files, "plain", SIZE);
             PlainSockets.PORTS.clear();
