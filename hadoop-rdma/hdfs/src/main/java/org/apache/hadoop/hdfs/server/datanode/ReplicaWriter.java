@@ -40,6 +40,8 @@ final class ReplicaWriter {
     /** The checksum of the last chunk that is written. */
     private byte[] lastSum;
     private long lastSeqno;
+    /** A write of checksums has begun and not ended: once it has failed, nobody knows which of them are in their file. */
+    private boolean unsure;
 
     ReplicaWriter(StreamReceiver receiver, ReplicaOutputStreams streams) {
         this.receiver = receiver;
@@ -84,12 +86,14 @@ final class ReplicaWriter {
         int skipped = (int) (onDisk - packet.offset());
         ByteBuffer fresh = packet.data().slice(skipped, packet.length() - skipped);
         long took = writeData(packet, fresh);
+        unsure = true;
         if (onDisk % chunk != 0) {
             ReceiverInternals.adjustCrcFilePosition(receiver);
         }
         byte[] sums = ofMiddle ? sumOfChunk(before, fresh) : sumsFrom(packet, (int) ((onDisk - packet.offset()) / chunk));
         DataOutputStream sumsOut = ReceiverInternals.checksumOut(receiver);
         sumsOut.write(sums);
+        unsure = false;
         written = packet.end();
         lastSum = Arrays.copyOfRange(sums, sums.length - sumSize, sums.length);
         lastSeqno = packet.seqno();
@@ -100,14 +104,23 @@ final class ReplicaWriter {
     /** The checksums of all that is written go to their file, and readers see the length. */
     void publish() throws IOException {
         if (published < written) {
-            receiver.flushOrSync(false, lastSeqno);
+            flush(false, lastSeqno);
             show();
         }
     }
 
+    private void flush(boolean sync, long seqno) throws IOException {
+        if (unsure) {
+            throw new IOException("checksums of " + receiver.block() + " could not be written");
+        }
+        unsure = true;
+        receiver.flushOrSync(sync, seqno);
+        unsure = false;
+    }
+
     /** As {@link #publish}, and both files go to the disk. */
     void sync(long seqno) throws IOException {
-        receiver.flushOrSync(true, seqno);
+        flush(true, seqno);
         if (published < written) {
             show();
         }

@@ -8,8 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.ByteArrayOutputStream;
+import java.io.DataOutputStream;
 import java.io.FileOutputStream;
+import java.io.FilterOutputStream;
 import java.io.IOException;
+import java.lang.reflect.Field;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -294,6 +297,61 @@ class StreamReceiverTest {
             writer.sendAll();
         }
         ReceiverCluster.until("the packets count", () -> replica(block).getBytesOnDisk() == content.length);
+    }
+
+    private static Field field(Class<?> type, String name) throws NoSuchFieldException {
+        Field field = type.getDeclaredField(name);
+        field.setAccessible(true);
+        return field;
+    }
+
+    /** Who receives a block, at the one DataNode that does. */
+    private static BlockReceiver receiver(LocatedBlock block) throws ReflectiveOperationException {
+        Field receivers = field(DataXceiver.class, "blockReceiver");
+        for (DataNode node : cluster.dataNodes()) {
+            Map<?, ?> streams = (Map<?, ?>) field(DataXceiverServer.class, "peersXceiver").get(node.xserver);
+            for (Object stream : streams.values().toArray()) {
+                BlockReceiver one = (BlockReceiver) receivers.get(stream);
+                if (one != null && one.getReplica().getBlockId() == block.getBlock().getBlockId()) {
+                    return one;
+                }
+            }
+        }
+        throw new AssertionError("nobody receives " + block);
+    }
+
+    /** As of a disk that is full and has space soon after: how much of it is in the file, nobody knows. */
+    private static final class FailsOnce extends FilterOutputStream {
+        private boolean failed;
+
+        FailsOnce(DataOutputStream out) {
+            super(out);
+        }
+
+        @Override
+        public void flush() throws IOException {
+            super.flush();
+            if (!failed) {
+                failed = true;
+                throw new IOException("No space left on device");
+            }
+        }
+    }
+
+    @Test
+    void packets_whose_checksums_could_not_be_written_do_not_count() throws Exception {
+        LocatedBlock block = allocate();
+        awaitNoWriter();
+        try (WireWriter writer = new WireWriter(cluster, block)) {
+            assertEquals(Status.SUCCESS, writer.create(1).status());
+            Field sums = field(BlockReceiver.class, "checksumOut");
+            BlockReceiver receiver = receiver(block);
+            sums.set(receiver, new DataOutputStream(new FailsOnce((DataOutputStream) sums.get(receiver))));
+            writer.send(0, 0, ReceiverCluster.content(CHUNK));
+            assertTrue(writer.hasEnded());
+        }
+        awaitNoWriter();
+        assertEquals(0, replica(block).getBytesOnDisk());
     }
 
     private static void assertSumsAreRight(ExtendedBlock block, byte[] content) throws IOException {
