@@ -29,7 +29,11 @@ final class Owner {
         }
     }
 
+    /** A /proc of another space, as a container may have that was started without one of its own, tells of others. */
     private static String space() throws IOException {
+        if (!Files.readSymbolicLink(PROC.resolve("self")).toString().equals(Long.toString(ProcessHandle.current().pid()))) {
+            throw new IOException(PROC + " has the ids of another space");
+        }
         return Files.readString(PROC.resolve("sys/kernel/random/boot_id")).strip() + "/"
             + Files.readSymbolicLink(PROC.resolve("self/ns/pid")).toString();
     }
