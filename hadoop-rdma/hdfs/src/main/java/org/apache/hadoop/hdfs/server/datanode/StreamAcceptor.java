@@ -77,7 +77,7 @@ final class StreamAcceptor implements Runnable {
                 continue; // looks whether the DataNode still runs
             } catch (ClosedChannelException e) {
                 return;
-            } catch (IOException e) {
+            } catch (IOException | OutOfMemoryError e) { // without this thread nobody might wait for the next one
                 LOG.warn("{}: a stream is not served: {}", dataNode.getDisplayName(), e.getMessage());
             }
         }

@@ -14,6 +14,7 @@ import java.io.FilterOutputStream;
 import java.io.IOException;
 import java.lang.reflect.Field;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -22,11 +23,14 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.crypto.CryptoProtocolVersion;
 import org.apache.hadoop.fs.CreateFlag;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.hdfs.DFSPacket;
+import org.apache.hadoop.hdfs.net.Peer;
+import org.apache.hadoop.hdfs.net.PeerServer;
 import org.apache.hadoop.hdfs.protocol.ClientProtocol;
 import org.apache.hadoop.hdfs.protocol.DatanodeID;
 import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
@@ -268,6 +272,45 @@ class StreamReceiverTest {
                 writer.close();
             }
         }
+    }
+
+    /** Has no memory for its first connections, and ends then. */
+    private static final class Short implements PeerServer {
+        private final AtomicInteger asked = new AtomicInteger();
+
+        @Override
+        public Peer accept() throws IOException {
+            if (asked.incrementAndGet() <= OPEN) {
+                throw new OutOfMemoryError("no memory for a connection");
+            }
+            throw new ClosedChannelException();
+        }
+
+        @Override
+        public void setReceiveBufferSize(int size) {
+        }
+
+        @Override
+        public int getReceiveBufferSize() {
+            return 0;
+        }
+
+        @Override
+        public String getListeningString() {
+            return "short";
+        }
+
+        @Override
+        public void close() {
+        }
+    }
+
+    @Test
+    void a_connection_without_memory_costs_no_thread_that_waits_for_others() throws Exception {
+        nobodyWrites = true;
+        Short source = new Short();
+        XceiverBridge.serve(cluster.dataNodes().get(0), source, true, null);
+        ReceiverCluster.until("all connections were waited for", () -> source.asked.get() > OPEN);
     }
 
     @Test
