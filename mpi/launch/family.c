@@ -172,6 +172,13 @@ static void put_first(const char *variable, const char *value, char separator)
     }
 }
 
+/* The loader ends a path at a space or a colon. */
+static void preload(const char *path)
+{
+    if (strpbrk(path, " :") == NULL && access(path, R_OK) == 0)
+        put_first("LD_PRELOAD", path, ':');
+}
+
 void launch_family_environment(const char *program)
 {
     char folder[PATH_MAX];
@@ -187,11 +194,11 @@ void launch_family_environment(const char *program)
     const char *heap = getenv("VBN_MPI_HEAP");
     if (heap != NULL && strcmp(heap, "node") == 0) { /* the program's malloc: mpi/heap */
         (void)snprintf(path, sizeof(path), "%s/libverbena_heap.so", folder);
-        put_first("LD_PRELOAD", path, ':');
+        preload(path);
     }
     for (size_t i = 0; i < FAMILIES && family.has_rpath; i++) {
         (void)snprintf(path, sizeof(path), "%s/%s/%s", folder, families[i].folder, families[i].library);
-        if (strcmp(families[i].folder, family.folder) == 0 && access(path, R_OK) == 0)
-            put_first("LD_PRELOAD", path, ':');
+        if (strcmp(families[i].folder, family.folder) == 0)
+            preload(path);
     }
 }

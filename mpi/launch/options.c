@@ -21,7 +21,7 @@ static const char usage[] =
     "  -l                 each line of output begins with its rank\n"
     "  -explain           rank 0 prints at its start which algorithm each collective takes (VBN_MPI_COLLECTIVES=explain)\n"
     "  -hosts A,B:4       hosts of the job (B:4: 4 ranks in a row on host B); -host, -H: hosts of this program\n"
-    "  -f, -hostfile, -machinefile FILE   hosts of the job, one a line: A, A:4 or A slots=4\n"
+    "  -f, -hostfile, -machinefile, -default-hostfile FILE   hosts of the job, one a line: A, A:4 or A slots=4\n"
     "  -ppn, -perhost, -npernode N   ranks in a row on each host; without numbers all hosts get equally many ranks\n"
     "  -launcher WAY      ssh: ssh starts the ranks; fork: this host plays all hosts, without shared memory between them\n"
     "  -launcher-exec PROGRAM   a program that takes the place of ssh (also VERBENA_SSH)\n"

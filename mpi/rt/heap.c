@@ -35,7 +35,9 @@ static void adopt(void)
     rt_heap_share_t share;
     rt_heap_share_func_t *ask = library();
     if (ask == NULL)
-        go_without("libverbena_heap.so is not loaded; start the program by mpiexec, or set LD_PRELOAD");
+        go_without(
+            "libverbena_heap.so is not loaded; start the program by an mpiexec beside it, whose path has no space "
+            "and no colon, or set LD_PRELOAD");
     else if (ask(&share) != 0)
         go_without(share.cause);
     else if (vbn_mem_adopt(rt.context, share.fd, share.base, share.size, &heap) != VBN_OK)

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """mpi.heap=node: large blocks of malloc in memory that the ranks of a node map (mpi/heap). Each test takes the build folder and
 gives a list of what is wrong."""
+import os
+import pathlib
 import shutil
+import subprocess
+import tempfile
 
-from runner import Skipped, expect, instrumented, launch
+from runner import LIMIT, Skipped, expect, instrumented, launch
 
 NODE = {"VBN_MPI_HEAP": "node"}
 
@@ -50,6 +54,20 @@ def stands_aside(build):
     return wrong
 
 
+def path_that_cannot_be_preloaded(build):
+    """The loader would take a path with a space for two, and complain in each process."""
+    ask_for_malloc(build)
+    with tempfile.TemporaryDirectory(prefix="a b") as folder:
+        for name in ("bin/mpiexec", "lib/libverbena_heap.so"):
+            copy = pathlib.Path(folder) / name
+            copy.parent.mkdir()
+            shutil.copy2(build / name, copy)
+        done = subprocess.run([folder + "/bin/mpiexec", "-n", "1", build / "tests/world"], capture_output=True, text=True,
+                              timeout=LIMIT, env={**os.environ, **NODE}, check=False)
+    return expect(done.returncode == 0 and done.stderr.count("\n") == 1 and
+                  "libverbena_heap.so is not loaded; start the program by an mpiexec beside it" in done.stderr, done)
+
+
 def explains(build):
     ask_for_malloc(build)
     wrong = []
@@ -82,4 +100,5 @@ def other_programs(build):
     return expect(status == 0 and out.splitlines() == ["0 5"] * 2, out, err)
 
 
-TESTS = (in_ranks, in_one_process, without_kernel_copies, stands_aside, explains, keeps_preloaded, other_programs)
+TESTS = (in_ranks, in_one_process, without_kernel_copies, stands_aside, path_that_cannot_be_preloaded, explains, keeps_preloaded,
+         other_programs)

@@ -75,11 +75,11 @@ def variables(build):
 
 
 def help_text(build):
-    """Each word that options.c knows stands in the list, which -h prints, too."""
+    """Each word that options.c knows stands in the list, with one dash or two, and -h prints the list, too."""
     status, text, err = launch(build, "--help")
     words = set(re.findall(r'"(--?[A-Za-z][\w-]*)"', OPTIONS.read_text()))
     twins = {word for word in words if word.startswith("--") and word[1:] in words}
-    missing = [word for word in words - twins if re.search(rf"(?m)(^| ){word}[,: ]", text) is None]
+    missing = [word for word in words - twins if re.search(rf"(?m)(^| )-?{word}($|[,: ])", text) is None]
     return expect(status == 0 and len(words) > 15 and not missing and launch(build, "-h")[1] == text, status, *missing, text, err)
 
 

@@ -112,7 +112,7 @@ final class StreamAcceptor implements Runnable {
                 takePlace();
             }
             return xceiver;
-        } catch (IOException | OutOfMemoryError e) { // the latter is how a JVM says that it gets no thread
+        } catch (IOException | RuntimeException | OutOfMemoryError e) { // the latter is how a JVM says that it gets no thread
             IOUtils.closeStream(peer);
             LOG.warn("{}: {} is not served: {}", dataNode.getDisplayName(), peer, e.getMessage());
             return null;
