@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * words.h - words of the command line: those that are left to read, and what is said of wrong ones.
+ * words.h - words of the command line: those that are left to read, and the lines for wrong ones.
  */
 #ifndef VERBENA_LAUNCH_WORDS_H
 #define VERBENA_LAUNCH_WORDS_H
@@ -14,7 +14,7 @@ typedef struct words {
     int of_file; /* they are the lines of a file */
 } words_t;
 
-/* Prints what is wrong, and how to see all options; ends with status 2. */
+/* Prints the fault, and how to see all options; ends with status 2. */
 __attribute__((noreturn, format(printf, 1, 2))) void words_refuse(const char *format, ...);
 /* The value behind an option. */
 char *words_value(words_t *words, const char *option);

@@ -3,13 +3,22 @@ package org.verbena.hadoop.lustre.buffer;
 
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.nio.file.Files;
+import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 
 /** Which processes have surely ended. */
 class OwnerTest {
+    /** Here processes see each other: not so in a sandbox, or where /proc hides those of others. */
+    private static void assumeKnown() {
+        assumeTrue(Owner.here().split("/").length == 4 && Files.isReadable(Path.of("/proc/1/stat")), Owner::here);
+    }
+
     /** Of a process that has ended. */
     static String ended() throws Exception {
+        assumeKnown();
         Process process = new ProcessBuilder("sleep", "1000").start();
         String owner = Owner.of(process.pid());
         assertFalse(Owner.hasEnded(owner));
@@ -24,7 +33,8 @@ class OwnerTest {
     }
 
     @Test
-    void another_process_with_the_same_id_is_not_the_one_that_has_ended() throws Exception {
+    void another_process_with_the_same_id_is_not_the_one_that_has_ended() {
+        assumeKnown();
         String[] words = Owner.here().split("/");
         assertTrue(Owner.hasEnded(String.join("/", words[0], words[1], words[2], words[3] + "0")));
     }
