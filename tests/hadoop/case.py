@@ -28,6 +28,7 @@ WAIT = 120_000  # ms for the core's first connection
 MIB = 1 << 20
 FULL = bool(os.environ.get("VERBENA_TEST_FULL"))
 PATIENCE = 10_000 if FULL else 60_000  # ms after which a silent DataNode is given up; the second is what Hadoop comes with
+NO_OTHERS = "dfs.client.block.write.replace-datanode-on-failure.enable=false"  # there are three DataNodes in all
 LONG = unittest.skipUnless(FULL, "with --full")
 FACTORY = "hadoop.rpc.socket.factory.class.ClientProtocol"
 BEAN = "Hadoop:service=DataNode,name=Verbena"

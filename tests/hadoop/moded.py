@@ -19,6 +19,7 @@ from daemons.ports import HOST
 from daemons.ready import until
 from resident import Resident
 
+TIERS = {"hhh": ["DISK", "NVDIMM", "SSD"], "hhh-m": ["NVDIMM"] * 3, "hhh-l": ["ARCHIVE", "NVDIMM", "SSD"]}  # of 3 replicas
 LIMIT = 300  # seconds for whatever is waited for, also on a loaded machine
 MIB = 1 << 20
 SMALL_FILES = 20  # before and after a fault

@@ -11,8 +11,8 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from case import LIMIT, LONG, MIB, WITH_PLUGIN  # noqa: E402  (needs the path above)
-from writing import NO_OTHERS, WritingCase  # noqa: E402
+from case import LIMIT, LONG, MIB, NO_OTHERS, WITH_PLUGIN  # noqa: E402  (needs the path above)
+from writing import WritingCase  # noqa: E402
 
 ALONE = ("-D", NO_OTHERS)
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modes hhh-l and hhh-m on real daemons."""
-import os
 import pathlib
 import signal
 import subprocess
@@ -10,10 +9,9 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from cluster import java  # noqa: E402  (needs the path above)
+from case import LONG  # noqa: E402  (needs the path above)
+from cluster import java  # noqa: E402
 from moded import LIMIT, MIB, LeavingCase, ModeCase  # noqa: E402
-
-LONG = unittest.skipUnless(os.environ.get("VERBENA_TEST_FULL"), "with --full")
 
 
 class SharedPathTest(ModeCase):

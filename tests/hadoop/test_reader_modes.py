@@ -12,12 +12,11 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from cluster import conf, java  # noqa: E402  (needs the path above)
-from moded import LIMIT, MIB, Moded, ModeCase  # noqa: E402
+from case import LONG, NO_OTHERS  # noqa: E402  (needs the path above)
+from cluster import conf, java  # noqa: E402
+from moded import LIMIT, MIB, TIERS, Moded, ModeCase  # noqa: E402
 
-LONG = unittest.skipUnless(os.environ.get("VERBENA_TEST_FULL"), "with --full")
 OURS = {**conf.PARALLEL, "verbena.hdfs.reader": "auto", "verbena.hdfs.connect.wait.ms": 600_000}
-NO_OTHERS = "dfs.client.block.write.replace-datanode-on-failure.enable=false"  # there are three DataNodes in all
 BLOCKS, ODD = 4, 12345
 READS = 200  # of each kind, between two changes
 # Of a memory tier of twelve blocks; of those that fill it, one replica is in memory: more than half of one of the three tiers.
@@ -74,7 +73,6 @@ class Reading:
     """The test of each mode."""
 
     more = MARKS
-    tiers_of_blocks = None
 
     @classmethod
     def make(cls, shm):
@@ -87,7 +85,7 @@ class Reading:
         source = self.folder / "source"
         source.write_bytes(os.urandom(BLOCKS * MIB + ODD))
         self.put(source, "/file", 3)
-        self.wait_for_tiers("/file", [self.tiers_of_blocks] * (BLOCKS + 1))
+        self.wait_for_tiers("/file", [TIERS[self.mode]] * (BLOCKS + 1))
         with contextlib.closing(Preads(self.cluster, "/file", source)) as reader:
             self.wait_for("the first reads", reader.more(READS))
             self.put(self.file("filling", FILLING), "/filling", 3)
@@ -113,19 +111,16 @@ class Reading:
 @LONG
 class MemoryFirstTest(Reading, ModeCase):
     mode = "hhh"
-    tiers_of_blocks = ["DISK", "NVDIMM", "SSD"]
 
 
 @LONG
 class MemoryAloneTest(Reading, ModeCase):
     mode = "hhh-m"
-    tiers_of_blocks = ["NVDIMM", "NVDIMM", "NVDIMM"]
 
 
 @LONG
 class SharedPathTest(Reading, ModeCase):
     mode = "hhh-l"
-    tiers_of_blocks = ["ARCHIVE", "NVDIMM", "SSD"]
 
 
 if __name__ == "__main__":

@@ -8,10 +8,9 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from moded import MIB, ModeCase  # noqa: E402  (needs the path above)
+from case import LONG, NO_OTHERS  # noqa: E402  (needs the path above)
+from moded import MIB, TIERS, ModeCase  # noqa: E402
 
-LONG = unittest.skipUnless(os.environ.get("VERBENA_TEST_FULL"), "with --full")
-NO_OTHERS = "dfs.client.block.write.replace-datanode-on-failure.enable=false"  # there are three DataNodes in all
 WAIT = 600_000  # ms for the core's first connection
 BLOCKS, ODD = 3, 12345
 
@@ -20,7 +19,6 @@ class Receiving:
     """The test of each mode."""
 
     more = {"verbena.hdfs.receiver": "auto", "verbena.hdfs.connect.wait.ms": WAIT}
-    tiers_of_blocks = None
     left = 0  # replicas of each block that are Hadoop's receiver's
 
     def taken(self, which):
@@ -32,7 +30,7 @@ class Receiving:
         source.write_bytes(content)
         self.put(source, "/file", 3)
         blocks = BLOCKS + 1
-        self.wait_for_tiers("/file", [self.tiers_of_blocks] * blocks)
+        self.wait_for_tiers("/file", [TIERS[self.mode]] * blocks)
         # A client that has waited too long writes a block again.
         self.wait_for("our receivers have taken what they can", lambda: self.taken("receiver.blocks") >= blocks * (3 - self.left))
         self.wait_for("Hadoop's have the others", lambda: self.taken("receiver.stock.blocks") >= blocks * self.left)
@@ -54,19 +52,16 @@ class Receiving:
 @LONG
 class MemoryFirstTest(Receiving, ModeCase):
     mode = "hhh"
-    tiers_of_blocks = ["DISK", "NVDIMM", "SSD"]
 
 
 @LONG
 class MemoryAloneTest(Receiving, ModeCase):
     mode = "hhh-m"
-    tiers_of_blocks = ["NVDIMM", "NVDIMM", "NVDIMM"]
 
 
 @LONG
 class SharedPathTest(Receiving, ModeCase):
     mode = "hhh-l"
-    tiers_of_blocks = ["ARCHIVE", "NVDIMM", "SSD"]
     left = 1
 
 

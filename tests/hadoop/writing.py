@@ -4,11 +4,10 @@ import contextlib
 import pathlib
 import subprocess
 
-from case import WITH_PLUGIN, HdfsCase
+from case import NO_OTHERS, WITH_PLUGIN, HdfsCase
 from cluster import java
 
 PROGRAM = pathlib.Path(__file__).resolve().parent / "java" / "Writer.java"
-NO_OTHERS = "dfs.client.block.write.replace-datanode-on-failure.enable=false"  # there are three DataNodes in all
 FILES = 12  # all of them of the DataNode without the plugin: one in 3 ** 12 times
 
 

@@ -10,8 +10,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from daemons import processes  # noqa: E402  (needs the path above)
 from daemons.ports import HOST  # noqa: E402
-from moded import MIB, LeavingCase  # noqa: E402
-from test_ha import TIERS  # noqa: E402
+from moded import MIB, TIERS, LeavingCase  # noqa: E402
 
 TWO = {"hhh": ["NVDIMM", "SSD"], "hhh-m": ["NVDIMM"] * 2, "hhh-l": ["ARCHIVE", "NVDIMM"]}
 

@@ -16,10 +16,9 @@ from cluster import conf, java, ready  # noqa: E402
 from cluster.ha import OBSERVED, PROXY, SITE, HighlyAvailable  # noqa: E402
 from daemons import processes  # noqa: E402
 from daemons.ports import HOST  # noqa: E402
-from moded import SMALL_FILES, Moded, ModeCase  # noqa: E402
+from moded import SMALL_FILES, TIERS, Moded, ModeCase  # noqa: E402
 from test_rpc import by_core  # noqa: E402
 
-TIERS = {"hhh": ["DISK", "NVDIMM", "SSD"], "hhh-m": ["NVDIMM"] * 3, "hhh-l": ["ARCHIVE", "NVDIMM", "SSD"]}
 WRITER = HERE.parent / "java" / "Writer.java"
 PIECE = 700_000  # bytes of each step of a writer
 

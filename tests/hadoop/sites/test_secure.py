@@ -12,8 +12,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from case import new_key  # noqa: E402  (needs the path above)
 from cluster.secure import ALICE, DAEMON, Secure  # noqa: E402
-from moded import Moded, ModeCase  # noqa: E402
-from test_ha import TIERS  # noqa: E402
+from moded import TIERS, Moded, ModeCase  # noqa: E402
 from test_rpc import by_core  # noqa: E402
 
 QUALITY = {"authentication": "auth", "integrity": "auth-int", "privacy": "auth-conf"}

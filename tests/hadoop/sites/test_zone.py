@@ -13,8 +13,7 @@ from cluster.services import WithKms  # noqa: E402  (needs the path above)
 from daemons import processes  # noqa: E402
 from daemons.errors import Failed  # noqa: E402
 from daemons.ports import HOST  # noqa: E402
-from moded import MIB, Moded, ModeCase  # noqa: E402
-from test_ha import TIERS  # noqa: E402
+from moded import MIB, TIERS, Moded, ModeCase  # noqa: E402
 
 KEY = WithKms.KEY
 
