@@ -12,9 +12,10 @@ import java.nio.file.attribute.FileTime;
 import java.util.UUID;
 
 /**
- * A file that says which process flushes another one: only one writes at a time. It is taken from a process of this host that has
- * ended, and from one of another host that did not touch it for the lease ({@link Silence}). A flusher that was stopped for longer
- * writes the same bytes to the same places once more, so claims save work, and keep flushers away from a file that is to be cut.
+ * A file that says which process flushes another one: only one writes at a time. It is taken from a process that has surely ended
+ * ({@link Owner}), and from one of which this process knows nothing and that did not touch it for the lease ({@link Silence}). A
+ * flusher that was stopped for longer writes the same bytes to the same places once more, so claims save work, and keep flushers
+ * away from a file that is to be cut.
  */
 final class Claim implements AutoCloseable {
     private final Path file;
@@ -25,18 +26,9 @@ final class Claim implements AutoCloseable {
         this.text = text;
     }
 
-    private static String host() throws IOException {
-        return Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
-    }
-
-    private static long startOf(ProcessHandle process) {
-        return process.info().startInstant().map(java.time.Instant::toEpochMilli).orElse(0L);
-    }
-
     /** Null: another process has it. */
     static Claim take(Path file, Silence silence) throws IOException {
-        ProcessHandle me = ProcessHandle.current();
-        String text = UUID.randomUUID() + " " + host() + " " + me.pid() + " " + startOf(me);
+        String text = UUID.randomUUID() + " " + Owner.here();
         for (int i = 0; i < 2; i++) {
             try {
                 Path whole = Files.writeString(file.resolveSibling(file.getFileName() + "." + UUID.randomUUID()), text,
@@ -59,7 +51,7 @@ final class Claim implements AutoCloseable {
     private static boolean removeStale(Path file, Silence silence) throws IOException {
         try {
             String other = Files.readString(file);
-            if (!isStale(other.split(" "), file, silence)) {
+            if (!isStale(other, file, silence)) {
                 return false;
             }
             Path aside = file.resolveSibling(file.getFileName() + "." + UUID.randomUUID());
@@ -75,15 +67,9 @@ final class Claim implements AutoCloseable {
         return true;
     }
 
-    private static boolean isStale(String[] words, Path file, Silence silence) throws IOException {
-        if (words.length != 4 || !words[2].matches("[0-9]{1,18}")) {
-            return true;
-        }
-        if (words[1].equals(host())) {
-            return ProcessHandle.of(Long.parseLong(words[2])).filter(ProcessHandle::isAlive)
-                .map(process -> !words[3].equals(Long.toString(startOf(process)))).orElse(true);
-        }
-        return silence.isOver(file);
+    private static boolean isStale(String text, Path file, Silence silence) throws IOException {
+        String owner = text.substring(text.indexOf(' ') + 1);
+        return Owner.isKnown(owner) ? Owner.hasEnded(owner) : silence.isOver(file);
     }
 
     /** False: another process has taken it. */

@@ -2,16 +2,24 @@
 package org.verbena.hadoop.lustre.buffer;
 
 import java.io.IOException;
+import java.net.Inet4Address;
+import java.net.InetAddress;
+import java.net.NetworkInterface;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.UUID;
+import java.util.stream.Collectors;
 
 /**
- * A process, as a word without spaces: the boot of its host, its space of process ids, its id, its start in ticks of the host. Who
- * is in the same space on the same host knows at once that it has ended; for all others its silence tells ({@link Silence}).
+ * A process, as a word without spaces: the boot of its host, a sum of the host's name and addresses, its space of process ids, its
+ * id, its start in ticks of the host. Who is in the same space on the same host knows at once that it has ended; for all others its
+ * silence tells ({@link Silence}).
  */
 final class Owner {
     private static final Path PROC = Path.of("/proc");
     private static final String UNKNOWN = "-";
+    private static final int WORDS = 5;
     // Words of stat behind the program's name.
     private static final int STATE = 0;
     private static final int THREADS = 17;
@@ -34,8 +42,21 @@ final class Owner {
         if (!Files.readSymbolicLink(PROC.resolve("self")).toString().equals(Long.toString(ProcessHandle.current().pid()))) {
             throw new IOException(PROC + " has the ids of another space");
         }
-        return Files.readString(PROC.resolve("sys/kernel/random/boot_id")).strip() + "/"
+        return space(Files.readString(PROC.resolve("sys/kernel/hostname")).strip(), addresses());
+    }
+
+    /** Virtual machines that go on from one image of a memory have one boot, and differ in name and addresses. */
+    static String space(String host, String addresses) throws IOException {
+        UUID network = UUID.nameUUIDFromBytes((host + " " + addresses).getBytes(StandardCharsets.UTF_8));
+        return Files.readString(PROC.resolve("sys/kernel/random/boot_id")).strip() + "/" + network + "/"
             + Files.readSymbolicLink(PROC.resolve("self/ns/pid")).toString();
+    }
+
+    /** IPv4 alone: many a JVM of Hadoop is told to know no others, and those of links come and go with containers. */
+    static String addresses() throws IOException {
+        return NetworkInterface.networkInterfaces().flatMap(NetworkInterface::inetAddresses)
+            .filter(address -> address instanceof Inet4Address && !address.isLoopbackAddress() && !address.isLinkLocalAddress())
+            .map(InetAddress::getHostAddress).sorted().collect(Collectors.joining(" "));
     }
 
     static String of(long pid) throws IOException {
@@ -49,20 +70,25 @@ final class Owner {
         return words[STATE].equals("Z") && Integer.parseInt(words[THREADS]) <= 1 ? "" : words[START];
     }
 
-    /** Whether it surely has; false also where this process cannot know. */
-    static boolean hasEnded(String owner) {
-        String[] words = owner.split("/");
+    /** Whether this process can tell if that one has ended. */
+    static boolean isKnown(String owner) {
         try {
-            if (words.length != 4 || !owner.startsWith(space() + "/") || !seesAll()) {
-                return false;
-            }
+            return owner.split("/").length == WORDS && owner.startsWith(space() + "/") && seesAll();
         } catch (IOException e) {
             return false;
         }
+    }
+
+    /** Whether it surely has; false also where this process cannot know. */
+    static boolean hasEnded(String owner) {
+        if (!isKnown(owner)) {
+            return false;
+        }
+        String[] words = owner.split("/");
         try {
-            return !startOf(words[2]).equals(words[3]);
+            return !startOf(words[WORDS - 2]).equals(words[WORDS - 1]);
         } catch (IOException e) {
-            return !Files.exists(PROC.resolve(words[2]));
+            return !Files.exists(PROC.resolve(words[WORDS - 2]));
         }
     }
 

@@ -50,27 +50,31 @@ class ClaimTest {
         assertNotNull(Claim.take(file, silence));
     }
 
-    private void of(String host, long process, long start) throws IOException {
-        Files.writeString(file, "id " + host + " " + process + " " + start);
+    private void of(String owner) throws IOException {
+        Files.writeString(file, "id " + owner);
     }
 
     @Test
     void it_is_taken_from_a_process_of_this_host_that_has_ended() throws Exception {
-        Process ended = new ProcessBuilder("true").start();
-        ended.waitFor();
-        String host = Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
-        of(host, ended.pid(), 1);
+        of(OwnerTest.ended());
         assertNotNull(Claim.take(file, silence));
-        of(host, ProcessHandle.current().pid(), 1); // another process had this id
-        assertNotNull(Claim.take(file, silence));
-        Files.writeString(file, "id " + host + " x 1"); // of nobody
+        of(Owner.here() + "0"); // another process had this id
         assertNotNull(Claim.take(file, silence));
         assertEquals(List.of(file), all());
     }
 
     @Test
+    void a_container_with_the_name_of_its_host_keeps_what_it_has() throws Exception {
+        String host = Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
+        of(host + " " + OwnerTest.ended().split("/")[3] + " 1"); // an id that only the container has
+        assertNull(Claim.take(file, silence));
+        of(OwnerTest.ended().replace("pid:[", "pid:[1"));
+        assertNull(Claim.take(file, silence));
+    }
+
+    @Test
     void it_is_taken_from_a_process_of_another_host_after_the_lease() throws Exception {
-        of("elsewhere", 1, 1);
+        of("elsewhere");
         Files.setLastModifiedTime(file, FileTime.fromMillis(0)); // its clock is far behind
         assertNull(Claim.take(file, silence));
         for (int looks = 1; looks < 4; looks++) {
@@ -80,7 +84,7 @@ class ClaimTest {
         now += LEASE_MS / 4 * 1_000_000;
         Claim claim = Claim.take(file, silence);
         assertNotNull(claim);
-        of("elsewhere", 1, 1); // whose process comes back and takes it
+        of("elsewhere"); // whose process comes back and takes it
         assertFalse(claim.keep());
         claim.close();
         assertEquals(List.of(file), all());

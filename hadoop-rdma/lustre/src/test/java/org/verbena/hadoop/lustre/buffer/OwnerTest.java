@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 class OwnerTest {
     /** Here processes see each other: not so in a sandbox, or where /proc hides those of others. */
     private static void assumeKnown() {
-        assumeTrue(Owner.here().split("/").length == 4 && Files.isReadable(Path.of("/proc/1/stat")), Owner::here);
+        assumeTrue(Owner.isKnown(Owner.here()), Owner::here);
     }
 
     /** Of a process that has ended. */
@@ -35,17 +35,27 @@ class OwnerTest {
     @Test
     void another_process_with_the_same_id_is_not_the_one_that_has_ended() {
         assumeKnown();
-        String[] words = Owner.here().split("/");
-        assertTrue(Owner.hasEnded(String.join("/", words[0], words[1], words[2], words[3] + "0")));
+        assertTrue(Owner.hasEnded(Owner.here() + "0"));
     }
 
     @Test
     void of_other_hosts_and_other_spaces_of_ids_nothing_is_known() throws Exception {
-        String[] words = ended().split("/");
-        assertFalse(Owner.hasEnded(String.join("/", "other", words[1], words[2], words[3])));
-        assertFalse(Owner.hasEnded(String.join("/", words[0], "pid:[1]", words[2], words[3])));
+        String ended = ended();
+        String[] words = ended.split("/");
+        assertFalse(Owner.hasEnded(ended.replace(words[0], "other")));
+        assertFalse(Owner.hasEnded(ended.replace(words[2], "pid:[1]")));
         for (String none : new String[] {"", "-", "x", "/", words[0] + "/" + words[1]}) {
             assertFalse(Owner.hasEnded(none), none);
         }
+    }
+
+    @Test
+    void of_a_copy_of_this_virtual_machine_with_a_name_or_an_address_of_its_own_nothing_is_known() throws Exception {
+        String ended = ended();
+        String process = ended.substring(ended.lastIndexOf('/', ended.lastIndexOf('/') - 1));
+        String host = Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
+        assertTrue(Owner.hasEnded(Owner.space(host, Owner.addresses()) + process));
+        assertFalse(Owner.hasEnded(Owner.space(host + "2", Owner.addresses()) + process));
+        assertFalse(Owner.hasEnded(Owner.space(host, Owner.addresses() + " 192.0.2.1") + process));
     }
 }
