@@ -412,6 +412,22 @@ class BufferTest {
     }
 
     @Test
+    void bytes_that_the_shared_directory_has_lost_after_their_flush_are_told_by_number() throws Exception {
+        try (Buffer writer = process(Fault.ASYNC); Buffer flusher = place.process(servers, Fault.ASYNC, what -> {
+            if (what.equals("items deleted")) {
+                place.cut("file", LENGTH - 1000); // a quota that nobody told of
+            }
+        })) {
+            place.write(writer, "file", Place.bytes(26, LENGTH));
+            Flusher.Pass pass = new Flusher(flusher).pass();
+            assertEquals(new Flusher.Pass(1, List.of("file has " + (LENGTH - 1000) + " bytes on the shared directory, and " + LENGTH
+                + " were written: the shared file system has lost some; look at its quotas and free space")), pass);
+            Files.delete(place.root.resolve("file"));
+        }
+        flushAll(Fault.ASYNC);
+    }
+
+    @Test
     void copies_of_this_host_stay_while_the_shared_folder_is_away_and_nobody_says_that_it_has_all() throws Exception {
         byte[] bytes = Place.bytes(25, LENGTH);
         Path away = folder.resolve("away");

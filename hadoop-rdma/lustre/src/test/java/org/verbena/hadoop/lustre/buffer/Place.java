@@ -112,6 +112,14 @@ final class Place {
         }
     }
 
+    void cut(String name, long length) {
+        try (FileChannel file = FileChannel.open(root.resolve(name), StandardOpenOption.WRITE)) {
+            file.truncate(length);
+        } catch (IOException e) {
+            throw new java.io.UncheckedIOException(e);
+        }
+    }
+
     /** Flushes all, and looks that only the files are left. */
     void flushAll(String servers, Fault fault) throws IOException {
         try (Buffer process = late(servers, fault)) {
