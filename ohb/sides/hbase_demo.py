@@ -42,12 +42,12 @@ def _cell(sides, cell):
     return lambda index: values(hbase.pairs(sides, [cell], index))
 
 
-def show(root, folder):
+def show(root, folder, seconds):
     stage.note("starting two HBases, each ZooKeeper, a master and a region server")
     with hbase.clusters(root, folder) as sides:
         stage.note("both run; calling a little, unmeasured")
         hbase.warm(sides, 1)
-        rows = turns.rounds(turns.once([_cell(sides, cell) for cell in CELLS]), stage.SECONDS, stage.note)
+        rows = turns.rounds(turns.once([_cell(sides, cell) for cell in CELLS]), seconds, stage.note)
         pages = travelled.Pages()
         pages.look()
         counted = travelled.lines(pages.totals(), "of calls and answers")

@@ -48,12 +48,12 @@ def _cell(sides, cell, amount, reads):
     return lambda index: values(hdfs.pairs(sides, [cell], index, amount, reads))
 
 
-def show(root, folder):
+def show(root, folder, seconds):
     stage.note("starting two Hadoops, each a NameNode and three DataNodes")
     with hdfs.clusters(root, folder) as sides:
         stage.note("both run; writing and reading a little, unmeasured")
         hdfs.warm(sides, 1)
-        rows = turns.rounds(turns.once([_cell(sides, *cell) for cell in CELLS]), stage.SECONDS, stage.note)
+        rows = turns.rounds(turns.once([_cell(sides, *cell) for cell in CELLS]), seconds, stage.note)
         pages = travelled.Pages()
         pages.look()
         return Shown(Board(rows.values()), (), travelled.lines(pages.totals(), "between clients and DataNodes"), sides[1].said())

@@ -88,10 +88,10 @@ def _native(servers, place, cell, pages):
     return measure
 
 
-def show(_root, _folder):
+def show(_root, _folder, seconds):
     pages = travelled.Pages()
     with memcached.servers() as servers:
-        rows = turns.rounds(cells(servers, pages), stage.SECONDS, stage.note)
+        rows = turns.rounds(cells(servers, pages), seconds, stage.note)
         same_content(servers)
         counted = pages.totals()
     return Shown(Board(rows.values()), (), [

@@ -8,7 +8,7 @@ from driver.demopage import About, Shown
 from sides import hadoop, mr
 
 CELLS = [mr.Cell("avg", 2, 2, 1 << 16), mr.Cell("terasort", 2, 2, 500_000)]
-SECONDS = 360  # a job on YARN takes many seconds before it begins
+MINUTES = 6  # a job on YARN takes many seconds before it begins
 WHAT = {"avg": "MR-AVG, all reducers get the same", "terasort": "TeraSort"}
 ABOUT = About(
     "mapreduce", "MapReduce with and without Verbena", "the same cluster with the stock shuffle",
@@ -44,15 +44,15 @@ def carried(counted):
             + "; ".join(f"{travelled.size(value)} {name}" for name, value in ways.items()) + "."]
 
 
-def show(root, folder):
+def show(root, folder, seconds):
     counted = {}
     stage.note("starting a Hadoop with YARN")
     with mr.sides(root, folder) as both:
         stage.note("it runs; generating what TeraSort reads")
         mr.prepare(both, CELLS)
-        rows = turns.rounds([cell(both, job, counted) for job in CELLS], SECONDS, stage.note)
+        rows = turns.rounds([cell(both, job, counted) for job in CELLS], seconds, stage.note)
     return Shown(Board(rows.values()), (), carried(counted))
 
 
 if __name__ == "__main__":
-    sys.exit(stage.play(ABOUT, show, hadoop.missing))
+    sys.exit(stage.play(ABOUT, show, hadoop.missing, MINUTES))

@@ -91,7 +91,7 @@ def first_runs(ours, stock, runs):
     return pages.totals()
 
 
-def show(what, ours, stock, root, folder, seconds=stage.SECONDS):
+def show(what, ours, stock, root, folder, seconds):
     """The whole demonstration beside one stock library."""
     names, sources = sorted({name for name, _, _ in what.runs} | {what.small[0]}), f"{root}/{what.sources}"
     ours, stock = Side(ours, folder, sources, names), Side(stock, folder, sources, names)
@@ -115,4 +115,4 @@ def main(what, ours, peers, words):
     stock = next((peer for peer in peers if not peer.missing()), None)
     lacks = ours.missing() or (None if stock else "; ".join(peer.missing() for peer in peers))
     page = None if lacks else about(*words[:2], stock, what, *words[2:])
-    return stage.play(page, lambda root, folder: show(what, ours, stock, root, folder), lambda _root: lacks)
+    return stage.play(page, lambda *where: show(what, ours, stock, *where), lambda _root: lacks)

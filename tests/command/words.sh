@@ -66,10 +66,19 @@ check_options() { # $1: a command; $2...: words: each option, up to '--', is one
 }
 
 check_demo() {
-    local known
+    local known options=(--sf --minutes) name=demo
     mapfile -t known < <(declare -F | sed -n 's/^declare -f demo_//p')
-    case ${1:-} in '' | -*) ;; *) one_of "demo: unknown demonstration" "$1" "${known[@]}" ;; esac
-    check_options demo "$@"
+    case ${1:-} in
+    '' | -*) ;;
+    *) one_of "demo: unknown demonstration" "$1" "${known[@]}" && name="demo $1" options=(--minutes) && shift ;;
+    esac
+    while [ $# != 0 ]; do
+        [[ $1 = -* ]] || die "$name: takes options alone, not '$1': ${options[*]}"
+        one_of "$name: unknown option" "${1%%=*}" "${options[@]}"
+        [[ $1 != *=* ]] || set -- "${1%%=*}" "${1#*=}" "${@:2}"
+        [[ ${2:-} =~ ^[0-9]*[.]?[0-9]+$ ]] || die "$name: $1 needs a number, not '${2:-}'"
+        shift 2
+    done
 }
 
 check_build() {
@@ -86,6 +95,7 @@ check_fuzz() {
     [a-z]*) one_of "fuzz: unknown target" "$1" "${known[@]}" && shift ;;
     esac
     case ${1:-} in '') ;; *[!0-9]* | 0) die "fuzz: '$1' is not a number of minutes" ;; esac
+    [ $# -lt 2 ] || die "fuzz: takes one target and a number of minutes, not '$*' more"
 }
 
 check_bench() { # rows stand in Python, which a fresh machine may not have yet
@@ -98,6 +108,10 @@ check_bench() { # rows stand in Python, which a fresh machine may not have yet
 
 check_doctor() {
     case ${1:-} in '' | -*) ;; *) one_of "doctor: unknown system" "$1" spark hadoop hbase memcached mpi ;; esac
+    case ${1:-} in
+    hadoop) [ $# = 1 ] || die "doctor hadoop: takes no more words, not '${*:2}'" ;;
+    memcached) [ $# -lt 3 ] || die "doctor memcached: takes one server, not '${*:2}'" ;;
+    esac
 }
 
 check_guest() { # as tests/guest/run.py reads them: options, then the command
