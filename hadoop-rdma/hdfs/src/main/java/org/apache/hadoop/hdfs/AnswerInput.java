@@ -27,6 +27,7 @@ final class AnswerInput {
 
     private final ReadableByteChannel in;
     private ByteBuffer buffer = ByteBuffer.allocate(0);
+    private boolean ended;
 
     AnswerInput(ReadableByteChannel in) {
         this.in = in;
@@ -35,6 +36,11 @@ final class AnswerInput {
     /** Nothing has come beside the answers that were read. */
     boolean isEmpty() {
         return !buffer.hasRemaining();
+    }
+
+    /** The connection has ended, or failed, before the end of an answer. */
+    boolean isEnded() {
+        return ended;
     }
 
     /**
@@ -167,11 +173,13 @@ final class AnswerInput {
         }
         int begin = buffer.position();
         buffer.position(buffer.limit()).limit(buffer.capacity());
+        ended = true; // unless all comes
         while (buffer.position() - begin < count) {
             if (in.read(buffer) < 0) {
                 throw new EOFException("the DataNode has closed the connection");
             }
         }
+        ended = false;
         buffer.limit(buffer.position()).position(begin);
         return count;
     }

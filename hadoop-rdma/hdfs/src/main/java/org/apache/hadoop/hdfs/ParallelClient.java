@@ -45,6 +45,7 @@ public class ParallelClient extends DFSClient {
 
     private final long limit;
     private final boolean smallReads;
+    private final OneRequestNodes oneRequestNodes = new OneRequestNodes();
 
     ParallelClient(URI nameNode, Configuration conf, FileSystem.Statistics statistics, long limit, boolean smallReads)
             throws IOException {
@@ -72,7 +73,7 @@ public class ParallelClient extends DFSClient {
             LocatedBlocks blocks = getLocatedBlocks(path, 0);
             if (blocks != null) {
                 ErasureCodingPolicy policy = blocks.getErasureCodingPolicy();
-                return policy == null ? new SmallReadsInputStream(this, path, verify, blocks)
+                return policy == null ? new SmallReadsInputStream(this, path, verify, blocks, oneRequestNodes)
                     : new DFSStripedInputStream(this, path, verify, policy, blocks);
             }
         }

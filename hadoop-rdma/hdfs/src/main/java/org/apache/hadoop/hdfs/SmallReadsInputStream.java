@@ -24,14 +24,22 @@ final class SmallReadsInputStream extends DFSInputStream {
     /** Some reads do not go to the DataNode's port. */
     private final boolean special;
     private final boolean shortCircuit;
+    /** Of all streams of the client. */
+    private final OneRequestNodes oneRequestNodes;
     /** The vectored reads of threads, of which Hadoop's code reads one range after the other. */
     private final Map<Thread, VectoredRead> vectored = new ConcurrentHashMap<>();
 
-    SmallReadsInputStream(DFSClient client, String path, boolean verify, LocatedBlocks blocks) throws IOException {
+    SmallReadsInputStream(DFSClient client, String path, boolean verify, LocatedBlocks blocks, OneRequestNodes oneRequestNodes)
+            throws IOException {
         super(client, path, verify, blocks);
+        this.oneRequestNodes = oneRequestNodes;
         ShortCircuitConf conf = client.getConf().getShortCircuitConf();
         shortCircuit = conf.isShortCircuitLocalReads();
         special = conf.isDomainSocketDataTraffic() || !client.getConf().getReplicaAccessorBuilderClasses().isEmpty();
+    }
+
+    OneRequestNodes oneRequestNodes() {
+        return oneRequestNodes;
     }
 
     /** Whether so many bytes of a block are read here. */

@@ -120,7 +120,7 @@ final class VectoredRead implements Closeable {
     private void add(Span span) throws IOException {
         int length = (int) (span.end - span.begin);
         DFSInputStream.DNAddrPair chosen = stream.getBestNodeDNAddrPair(span.block, null);
-        if (chosen == null || !stream.isSmall(length, chosen.addr)) {
+        if (chosen == null || !stream.isSmall(length, chosen.addr) || stream.oneRequestNodes().has(chosen.info)) {
             return;
         }
         ReadRequest request = stream.request(span.block, span.begin - span.block.getStartOffset(), length);
@@ -155,6 +155,11 @@ final class VectoredRead implements Closeable {
 
     @Override
     public void close() {
-        connections.values().forEach(ReadConnection::close);
+        for (ReadConnection connection : connections.values()) {
+            if (connection.isBrief()) {
+                stream.oneRequestNodes().add(connection.node());
+            }
+            connection.close();
+        }
     }
 }

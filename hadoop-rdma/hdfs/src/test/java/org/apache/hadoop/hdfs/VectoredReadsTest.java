@@ -3,6 +3,7 @@ package org.apache.hadoop.hdfs;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -28,6 +29,7 @@ import java.util.stream.Stream;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileRange;
+import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -62,8 +64,12 @@ class VectoredReadsTest {
     }
 
     private static byte[] write(DistributedFileSystem files, String name) throws IOException {
+        return write(files, name, NODES);
+    }
+
+    private static byte[] write(DistributedFileSystem files, String name, int replicas) throws IOException {
         byte[] content = WriteCluster.content(SIZE);
-        try (FSDataOutputStream out = files.create(path(name), (short) NODES)) {
+        try (FSDataOutputStream out = files.create(path(name), (short) replicas)) {
             out.write(content);
         }
         return content;
@@ -251,6 +257,66 @@ class VectoredReadsTest {
                 in.readVectored(ranges, HEAP);
                 for (FileRange range : ranges) {
                     assertRead(content, range);
+                }
+            }
+        }
+    }
+
+    @Test
+    void a_data_node_that_ends_amid_a_vectored_read_costs_no_range(@TempDir Path folder) throws Exception {
+        try (WriteCluster own = new WriteCluster(folder, NODES); DistributedFileSystem files = own.client()) {
+            byte[] content = write(files, "amid");
+            List<FileRange> ranges = ranges(60, 130_000, PIECE);
+            DataNode first = own.dataNode(0);
+            try (FSDataInputStream in = files.open(path("amid"))) {
+                in.readVectored(ranges, length -> { // a buffer for each range, when its turn has come
+                    if (ranges.get(10).getData() != null && own.dataNodes().contains(first)) {
+                        own.stop(first);
+                    }
+                    return ByteBuffer.allocate(length);
+                });
+            }
+            assertEquals(NODES - 1, own.dataNodes().size());
+            for (FileRange range : ranges) {
+                assertRead(content, range);
+            }
+        }
+    }
+
+    @Test
+    void data_nodes_that_end_a_connection_after_one_request_are_not_asked_ahead_again(@TempDir Path folder) throws Exception {
+        try (WriteCluster own = new WriteCluster(folder, 1, Map.of("dfs.datanode.socket.reuse.keepalive", "0"));
+                DistributedFileSystem files = own.client()) {
+            byte[] content = write(files, "brief", 1);
+            try (FSDataInputStream in = files.open(path("brief"))) {
+                long answers = ReadConnection.ANSWERS.sum();
+                for (int place = 0; place < 10; place++) { // each by a new connection, since the one of the cache has ended
+                    byte[] bytes = new byte[PIECE];
+                    in.readFully(place * 10_000L, bytes);
+                    assertArrayEquals(Arrays.copyOfRange(content, place * 10_000, place * 10_000 + PIECE), bytes);
+                }
+                assertEquals(10, ReadConnection.ANSWERS.sum() - answers);
+            }
+            counted(files, "brief", content, ranges(16, 100_000, PIECE)); // all of which are asked for at once
+            try (FSDataInputStream in = files.open(path("brief"))) {
+                assertTrue(((SmallReadsInputStream) in.getWrappedStream()).oneRequestNodes().has(
+                    WriteCluster.block(files, path("brief")).getLocations()[0]));
+            }
+            assertEquals(16, counted(files, "brief", content, ranges(16, 100_000, PIECE))[0]);
+        }
+    }
+
+    @Test
+    void data_nodes_that_keep_connections_are_asked_ahead_also_after_a_refusal() throws Exception {
+        try (DistributedFileSystem files = cluster.client()) {
+            byte[] content = write(files, "kept");
+            damage(files, "kept", 5000, content[5000]);
+            for (int i = 0; i < 3; i++) {
+                counted(files, "kept", content, ranges(10, 100_000, 8192));
+            }
+            try (FSDataInputStream in = files.open(path("kept"))) {
+                for (DataNode node : cluster.dataNodes()) {
+                    assertFalse(((SmallReadsInputStream) in.getWrappedStream()).oneRequestNodes().has(node.getDatanodeId()));
                 }
             }
         }

@@ -4,6 +4,7 @@ package org.apache.hadoop.hdfs;
 
 import java.lang.reflect.Field;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.Map;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.verbena.hadoop.hdfs.VerbenaFileSystem;
@@ -14,14 +15,26 @@ final class WriteCluster extends LocalHdfs {
     static final int BLOCK = 4 << 20;
 
     WriteCluster(Path work, int count) throws Exception {
-        super(work, Map.of("dfs.blocksize", Integer.toString(BLOCK), "dfs.namenode.redundancy.interval.seconds", "50ms",
-            "fs.hdfs.impl", VerbenaFileSystem.class.getName(), "fs.AbstractFileSystem.hdfs.impl", VerbenaHdfs.class.getName(),
-            "verbena.hdfs.reader", "auto", "dfs.datanode.socket.reuse.keepalive", "600000", // no stream ends between two reads
-            "dfs.block.scanner.volume.bytes.per.second", "0")); // damage is found by readers
+        this(work, count, Map.of());
+    }
+
+    /** more: settings beside those of all these clusters, or in their place. */
+    WriteCluster(Path work, int count, Map<String, String> more) throws Exception {
+        super(work, settings(more));
         for (int i = 0; i < count; i++) {
             start(work.resolve("data" + i).toUri().toString());
         }
         untilLive(count);
+    }
+
+    private static Map<String, String> settings(Map<String, String> more) {
+        Map<String, String> all = new HashMap<>(Map.of("dfs.blocksize", Integer.toString(BLOCK),
+            "dfs.namenode.redundancy.interval.seconds", "50ms", "fs.hdfs.impl", VerbenaFileSystem.class.getName(),
+            "fs.AbstractFileSystem.hdfs.impl", VerbenaHdfs.class.getName(), "verbena.hdfs.reader", "auto",
+            "dfs.datanode.socket.reuse.keepalive", "600000", // no stream ends between two reads
+            "dfs.block.scanner.volume.bytes.per.second", "0")); // damage is found by readers
+        all.putAll(more);
+        return all;
     }
 
     /** Hedged reads are those of all clients of a JVM, once one has them. */
