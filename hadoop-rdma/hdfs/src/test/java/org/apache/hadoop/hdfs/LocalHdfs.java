@@ -159,6 +159,11 @@ public class LocalHdfs implements AutoCloseable {
         return true;
     }
 
+    /** Ends the connections that a client, and others of its context, keep for their next reads. */
+    public static void closeConnections(DistributedFileSystem files) {
+        files.getClient().getClientContext().getPeerCache().close();
+    }
+
     /** Bytes that depend on their count alone. */
     public static byte[] content(int bytes) {
         byte[] content = new byte[bytes];

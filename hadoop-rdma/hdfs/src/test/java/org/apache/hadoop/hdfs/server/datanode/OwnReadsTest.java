@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.lang.reflect.Field;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -24,7 +25,11 @@ import org.apache.hadoop.fs.FileRange;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Options.ChecksumOpt;
 import org.apache.hadoop.fs.permission.FsPermission;
+import org.apache.hadoop.hdfs.DistributedFileSystem;
+import org.apache.hadoop.hdfs.LocalHdfs;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
+import org.apache.hadoop.hdfs.server.datanode.metrics.DataNodeMetrics;
+import org.apache.hadoop.metrics2.lib.MutableCounterLong;
 import org.apache.hadoop.util.DataChecksum;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -36,6 +41,8 @@ import org.verbena.hadoop.hdfs.VerbenaFileSystem;
 class OwnReadsTest {
     private static final int SIZE = 200_001;
     private static final int RANGES = 100;
+    private static final List<String> COUNTERS = List.of("bytesRead", "blocksRead", "remoteBytesRead", "readsFromRemoteClient",
+        "readsFromLocalClient");
 
     @TempDir
     private static Path work;
@@ -271,6 +278,56 @@ class OwnReadsTest {
             Files.delete(replica);
         }
         assertArrayEquals(Arrays.copyOfRange(content, 4096, 8192), read("missing", 4096, 4096));
+    }
+
+    /** Sums of all DataNodes. The reads of clients count last. */
+    private static long[] metrics() {
+        return COUNTERS.stream().mapToLong(name -> cluster.dataNodes().stream().mapToLong(node -> {
+            try {
+                Field counter = DataNodeMetrics.class.getDeclaredField(name);
+                counter.setAccessible(true);
+                return ((MutableCounterLong) counter.get(node.getMetrics())).value();
+            } catch (ReflectiveOperationException e) {
+                throw new AssertionError(e);
+            }
+        }).sum()).toArray();
+    }
+
+    /** What some reads are counted as. */
+    private static long[] counted(DistributedFileSystem files, byte[] content) throws Exception {
+        int[] lengths = {1, 512, 4096, 65_536};
+        LocalHdfs.closeConnections(cluster.files());
+        ReceiverCluster.until("nobody reads any more", () -> cluster.dataNodes().stream().allMatch(
+            node -> node.xserver.getNumPeers() == 0));
+        long[] before = metrics();
+        try (FSDataInputStream in = files.open(path("metrics"))) {
+            for (int length : lengths) {
+                byte[] bytes = new byte[length];
+                in.readFully(511, bytes);
+                assertArrayEquals(Arrays.copyOfRange(content, 511, 511 + length), bytes);
+            }
+        }
+        int local = COUNTERS.size() - 1;
+        ReceiverCluster.until("all reads are counted", () -> metrics()[local] - before[local] >= lengths.length);
+        long[] after = metrics();
+        LocalHdfs.closeConnections(files);
+        return IntStream.range(0, after.length).mapToLong(i -> after[i] - before[i]).toArray();
+    }
+
+    @Test
+    void metrics_of_data_nodes_are_those_of_hadoops_reader() throws Exception {
+        byte[] content = ReceiverCluster.content(SIZE);
+        write("metrics", content);
+        Configuration own = new Configuration(cluster.conf());
+        own.unset("hadoop.rpc.socket.factory.class.ClientProtocol"); // by TCP, where all reads are Hadoop's
+        own.set("dfs.client.context", "tcp");
+        long taken = OwnReads.TAKEN.sum();
+        try (DistributedFileSystem byTcp = (DistributedFileSystem) FileSystem.newInstance(own)) {
+            long[] expected = counted(byTcp, content);
+            assertEquals(taken, OwnReads.TAKEN.sum());
+            assertArrayEquals(expected, counted(cluster.files(), content), COUNTERS + ": " + Arrays.toString(expected));
+        }
+        assertEquals(4, OwnReads.TAKEN.sum() - taken);
     }
 
     @Test
