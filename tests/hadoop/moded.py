@@ -17,6 +17,7 @@ from cluster.cluster import Cluster
 from daemons import processes
 from daemons.ports import HOST
 from daemons.ready import until
+from reading import READER, READS, Preads
 from resident import Resident
 
 TIERS = {"hhh": ["DISK", "NVDIMM", "SSD"], "hhh-m": ["NVDIMM"] * 3, "hhh-l": ["ARCHIVE", "NVDIMM", "SSD"]}  # of 3 replicas
@@ -187,6 +188,17 @@ class ModeCase(unittest.TestCase):
             self.wait_for("small files after the fault", writers.more_closed(SMALL_FILES))
         self.assertEqual(writers.faults(), [], f"seed {seed}")
         self.assertTrue(writers.has_loaded(WRITER))
+
+    @contextlib.contextmanager
+    def small_reads(self, path, source, settings=None):
+        """A program that reads a file at any place by our reader; in the end all that it has read was right."""
+        ours = {**conf.PARALLEL, "verbena.hdfs.reader": "auto", **(settings or {})}
+        with contextlib.closing(Preads(self.cluster, path, source, ours)) as reader:
+            self.wait_for("the first reads", reader.more(READS))
+            yield reader
+            self.wait_for("reads after that", reader.more(READS))
+            self.assertTrue(reader.end(), reader.text()[-3000:])
+        self.assertTrue(reader.has_loaded(READER))
 
     # ---------------------------------------------------------------------------------- the shared path
 

@@ -4,69 +4,22 @@ move, grow, and lose DataNodes."""
 import contextlib
 import os
 import pathlib
-import subprocess
 import sys
-import threading
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from case import LONG, NO_OTHERS  # noqa: E402  (needs the path above)
-from cluster import conf, java  # noqa: E402
-from moded import LIMIT, MIB, TIERS, Moded, ModeCase  # noqa: E402
+from cluster import conf  # noqa: E402
+from moded import MIB, TIERS, Moded, ModeCase  # noqa: E402
+from reading import READS, Preads  # noqa: E402
 
 OURS = {**conf.PARALLEL, "verbena.hdfs.reader": "auto", "verbena.hdfs.connect.wait.ms": 600_000}
 BLOCKS, ODD = 4, 12345
-READS = 200  # of each kind, between two changes
 # Of a memory tier of twelve blocks; of those that fill it, one replica is in memory: more than half of one of the three tiers.
 MARKS = {"verbena.hdfs.memory.high": 50, "verbena.hdfs.memory.low": 20, "verbena.hdfs.memory.promote": 2}
 FILLING = 24
-
-
-class Preads:
-    """A program that reads a file at any place, and compares, until it is told to end or finds a fault."""
-
-    def __init__(self, cluster, path, source):
-        self.reads, self.last, self._log = 0, "", cluster.log("preads")
-        argv = java.argv(str(HERE / "java" / "Preads.java"), [path, str(source)], cluster.client_conf(), cluster.plugin,
-                         options=java.QUICK)
-        with open(self._log, "ab") as log:
-            self._program = subprocess.Popen(argv, env=cluster.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                             stderr=log, text=True)
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self):
-        for line in self._program.stdout:
-            self.last = line.strip()
-            self.reads = int(self.last.split()[1]) if self.last.startswith("read ") else self.reads
-
-    def more(self, count):
-        """A condition to wait for: so many reads more than now."""
-        goal = self.reads + count
-
-        def reached():
-            if self._program.poll() is not None:
-                raise AssertionError(f"the reader has ended: {pathlib.Path(self._log).read_text(errors='replace')[-3000:]}")
-            return self.reads >= goal
-        return reached
-
-    def end(self):
-        """Whether all that was read was right."""
-        self._program.stdin.write("\n")
-        self._program.stdin.flush()
-        self._program.wait(LIMIT)
-        self._reader.join(LIMIT)
-        return self.last == "right"
-
-    def close(self):
-        self._program.kill()
-        self._program.wait()
-        self._reader.join()
-        self._program.stdout.close()
-        with contextlib.suppress(BrokenPipeError):
-            self._program.stdin.close()
 
 
 class Reading:

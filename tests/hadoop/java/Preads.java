@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a file at any place until its standard input ends, and compares: java Preads.java PATH LOCAL_COPY
+// Reads a file at any place until its standard input ends, and compares: java Preads.java PATH LOCAL_COPY PROPERTY=VALUE ...
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileRange;
 import org.apache.hadoop.fs.FileSystem;
@@ -25,7 +26,11 @@ public final class Preads {
         org.apache.hadoop.fs.Path path = new org.apache.hadoop.fs.Path(arguments[0]);
         byte[] content = Files.readAllBytes(Path.of(arguments[1]));
         Random random = new Random();
-        try (FileSystem files = path.getFileSystem(new HdfsConfiguration()); FSDataInputStream in = files.open(path)) {
+        Configuration conf = new HdfsConfiguration();
+        for (String setting : List.of(arguments).subList(2, arguments.length)) {
+            conf.set(setting.split("=")[0], setting.split("=")[1]);
+        }
+        try (FileSystem files = path.getFileSystem(conf); FSDataInputStream in = files.open(path)) {
             for (int reads = 1; System.in.available() == 0; reads++) {
                 byte[] bytes = new byte[SIZE];
                 int place = random.nextInt(content.length - SIZE);

@@ -98,6 +98,14 @@ class QualitiesTest(SecureCase):
         self.assertNotIn("Hadoop's pipeline writes the file", self.log("mix"))
         self.dfs("-rm", "-r", "-skipTrash", "/small")
 
+    def test_small_reads_are_right_in_each_quality(self):
+        source = self.file("reads", 3)
+        self.alone("hdfs", "dfs", "-put", str(source), "/user/alice/reads")
+        for level, quality in QUALITY.items():
+            with self.alice(), self.small_reads("/user/alice/reads", source, {"dfs.data.transfer.protection": level}) as reader:
+                self.assertIn(f"negotiated = {quality}\n", reader.text())
+        self.dfs("-rm", "-skipTrash", "/user/alice/reads")
+
     def test_the_doctor_looks_at_a_secure_cluster(self):
         done = self.cluster.run("org.verbena.hadoop.Doctor")
         self.assertEqual(done.returncode, 0, done.stdout)

@@ -81,6 +81,15 @@ class ZoneCases:
         self.assertFalse(any(replica[:251] in plain for replica in self.kept() if len(replica) > 251))
         self.dfs("-rm", "-r", "-skipTrash", "/small-zone/*")
 
+    def test_small_reads_of_a_zone_give_plain_bytes(self):
+        source = self.file("reads", 3)
+        self.dfs("-mkdir", "/reads-zone")
+        self.hdfs("crypto", "-createZone", "-keyName", KEY, "-path", "/reads-zone")
+        self.put(source, "/reads-zone/file", 3)
+        with self.small_reads("/reads-zone/file", source):
+            pass
+        self.dfs("-rm", "-r", "-skipTrash", "/reads-zone/*")
+
 
 class HhhTest(ZoneCases, ZoneCase):
     mode = "hhh"
