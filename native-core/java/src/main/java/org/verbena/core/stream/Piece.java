@@ -57,9 +57,13 @@ final class Piece {
         writeAt += length;
     }
 
-    /** Its unread bytes, which are not to be changed: who lent them reads them, too, and may change them. */
-    ByteBuffer view() {
-        return buffer.duplicate().clear().limit(writeAt).position(readAt).slice().asReadOnlyBuffer();
+    int unread() {
+        return writeAt - readAt;
+    }
+
+    /** Its unread bytes but for the first few, which are not to be changed: who lent them reads them, too, and may change them. */
+    ByteBuffer view(int but) {
+        return buffer.duplicate().clear().limit(writeAt).position(readAt + but).slice().asReadOnlyBuffer();
     }
 
     /** Copies the first bytes; the reader alone calls it, without the stream's lock. */

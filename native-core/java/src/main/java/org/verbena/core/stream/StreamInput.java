@@ -44,8 +44,8 @@ final class StreamInput {
     private long granted;
     private boolean ended;
     private boolean closed;
-    /** The reader copies out of the first piece. */
-    private boolean reading;
+    /** The reader has hold of so many of the first pieces. */
+    private int inUse;
     /** Bytes have come in lent memory: the other side waits to hear that all are read. */
     private boolean lentUsed;
 
@@ -95,49 +95,63 @@ final class StreamInput {
                     return total == 0 && (closed || first == null && ended) ? -1 : total;
                 }
                 to = first.writeAt;
-                reading = true;
+                inUse = 1;
             }
             int length = Piece.copy(first, first.readAt, to, destination);
-            consume(first, length);
+            consume(length);
             pullMore();
             total += length;
         }
         return total;
     }
 
-    /** The first bytes where they lie, kept until {@link #skip}; null: none have come. */
-    synchronized ByteBuffer look() {
-        Piece first = pieces.peek();
-        if (closed || first == null || !first.ready) {
-            return null;
+    /** The bytes from a place on where they lie, counted from the first unread one, kept until {@link #skip}; null: none there. */
+    synchronized ByteBuffer look(int ahead) {
+        int left = ahead;
+        int count = 0;
+        for (Piece piece : pieces) {
+            if (closed || !piece.ready) {
+                return null;
+            }
+            count++;
+            int unread = piece.unread();
+            if (left < unread) {
+                inUse = Math.max(inUse, count);
+                return piece.view(left);
+            }
+            left -= unread;
         }
-        reading = true;
-        return first.view();
+        return null;
     }
 
-    /** After {@link #look}: so many of its bytes are read. */
+    /** After {@link #look}: so many bytes are read, and nobody has hold of others. */
     void skip(int length) {
-        Piece first;
-        synchronized (this) {
-            first = pieces.peek(); // also after close, which leaves what is being read
-        }
-        consume(first, length);
+        consume(length);
         pullMore();
     }
 
-    private synchronized void consume(Piece first, int length) {
-        reading = false;
-        first.readAt += length;
+    /** Also after close, which leaves what the reader has hold of. */
+    private synchronized void consume(int length) {
+        int left = length;
+        for (; inUse > 0; inUse--) {
+            Piece first = pieces.peek();
+            int count = Math.min(left, first.unread());
+            left -= count;
+            consume(first, count);
+            if (closed || first.unread() == 0) {
+                pieces.remove(first);
+                drop(first);
+            }
+        }
+    }
+
+    private void consume(Piece piece, int length) {
+        piece.readAt += length;
         consumed += length;
-        boolean done = first.readAt == first.writeAt;
-        if (first.isEager()) {
-            int cost = length + (done ? first.overhead : 0);
+        if (piece.isEager()) {
+            int cost = length + (piece.unread() == 0 ? piece.overhead : 0);
             eagerUnread -= cost;
             eagerRead += cost;
-        }
-        if (closed || done) {
-            pieces.remove(first);
-            drop(first);
         }
     }
 
@@ -152,7 +166,7 @@ final class StreamInput {
      * says that lent memory is free again.
      */
     synchronized long credit() {
-        boolean over = closed ? !reading : ended && pieces.isEmpty();
+        boolean over = closed ? inUse == 0 : ended && pieces.isEmpty();
         long now = (closed ? received : consumed) + window;
         boolean worth = over ? lentUsed && now > granted : !closed && !ended
             && (now - granted >= window / 2 || eagerRead >= EAGER_MOST / 2 && now > granted);
@@ -308,16 +322,15 @@ final class StreamInput {
         List<Piece> unwanted = new ArrayList<>();
         synchronized (this) {
             closed = true;
-            boolean first = true;
+            int held = inUse;
             for (Piece piece : pieces.toArray(new Piece[0])) {
-                if (piece.ready && !(first && reading)) {
+                if (piece.ready && held-- <= 0) {
                     pieces.remove(piece);
                     drop(piece);
                 } else if (piece.remote != null && piece.buffer == null) {
                     pieces.remove(piece);
                     unwanted.add(piece);
                 }
-                first = false;
             }
             waiting.clear();
         }

@@ -135,13 +135,23 @@ public final class VbnStream implements AutoCloseable {
      * @return a read-only direct buffer, from 0 to its limit; null when nothing is there yet, and where {@link #read} tells more
      */
     public ByteBuffer look() {
-        return input.look();
+        return look(0);
     }
 
     /**
-     * Ends what {@link #look} has begun; without it the same thread reads no more.
+     * As {@link #look()}, of the bytes behind those that were looked at before: several pieces stay until {@link #skip}.
      *
-     * @param count how many of the bytes are read
+     * @param ahead how many bytes from the first unread one on to pass over; the caller has looked at all of them
+     * @return a read-only direct buffer, from 0 to its limit; null when nothing is there yet, and where {@link #read} tells more
+     */
+    public ByteBuffer look(int ahead) {
+        return input.look(ahead);
+    }
+
+    /**
+     * Ends what all calls of {@link #look} since the last skip have begun; without it the same thread reads no more.
+     *
+     * @param count how many of the bytes are read, from the first unread one on
      */
     public void skip(int count) {
         input.skip(count);

@@ -170,6 +170,43 @@ class StreamLendTest {
         assertEquals(0, ends.violations());
     }
 
+    /** Waits for bytes behind those that the reader has seen. */
+    private static ByteBuffer seenBehind(Pair pair, int ahead) throws InterruptedException {
+        VbnStream stream = pair.reader.stream();
+        Fixture.await("bytes have come behind " + ahead + " others", () -> {
+            stream.engine().help();
+            return stream.look(ahead) != null;
+        });
+        return stream.look(ahead);
+    }
+
+    @Test
+    void bytes_of_several_slots_can_be_seen_at_once() throws Exception {
+        warm();
+        byte[] all = new byte[3 * LentMemory.SLOT];
+        Fixture.pattern(all.length, 6).get(all);
+        try (Pair pair = open()) {
+            VbnStream stream = pair.reader.stream();
+            pair.writer.write(ByteBuffer.wrap(all));
+            ByteBuffer first = seen(pair);
+            ByteBuffer second = seenBehind(pair, first.limit());
+            assertEquals(ByteBuffer.wrap(all, LentMemory.SLOT, LentMemory.SLOT), second);
+            assertEquals(ByteBuffer.wrap(all, LentMemory.SLOT + 10, LentMemory.SLOT - 10), stream.look(LentMemory.SLOT + 10));
+            stream.skip(LentMemory.SLOT + 10); // nobody has hold of the rest
+            ByteBuffer rest = stream.look();
+            assertEquals(ByteBuffer.wrap(all, LentMemory.SLOT + 10, LentMemory.SLOT - 10), rest);
+            ByteBuffer third = seenBehind(pair, rest.limit());
+            assertNull(stream.look(rest.limit() + third.limit()));
+            stream.close();
+            assertNull(stream.look());
+            assertEquals(ByteBuffer.wrap(all, 2 * LentMemory.SLOT, LentMemory.SLOT), third);
+            assertTrue(freeSlots() < SLOTS, "who has hold of bytes keeps their slots when the stream is closed");
+            stream.skip(rest.limit());
+        }
+        expectAllFree();
+        assertEquals(0, ends.violations());
+    }
+
     @Test
     void a_reader_that_closes_in_the_middle_gives_all_slots_back() throws Exception {
         warm();
