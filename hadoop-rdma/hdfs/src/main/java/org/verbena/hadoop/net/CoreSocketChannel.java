@@ -143,19 +143,20 @@ public final class CoreSocketChannel extends StreamChannel {
     /**
      * Bytes that are there where they lie; {@link #skip} is to follow before anything else is read.
      *
-     * @return as {@link VbnStream#look}; null when nothing is there, and where {@link #read} tells more
+     * @param ahead how many bytes to pass over, all of which were looked at before
+     * @return as {@link VbnStream#look(int)}; null when nothing is there, and where {@link #read} tells more
      */
-    public ByteBuffer look() {
-        ByteBuffer bytes = stream.look();
+    public ByteBuffer look(int ahead) {
+        ByteBuffer bytes = stream.look(ahead);
         if (bytes == null) {
             engine().help();
-            bytes = stream.look();
+            bytes = stream.look(ahead);
         }
         return bytes;
     }
 
     /**
-     * The first bytes of what {@link #look} gave are read.
+     * The first bytes of what {@link #look} gave since the last call are read.
      *
      * @param count how many
      */

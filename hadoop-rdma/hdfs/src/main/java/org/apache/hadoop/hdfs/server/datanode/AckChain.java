@@ -112,7 +112,6 @@ final class AckChain {
 
     /** Reads an acknowledgement of the next DataNode and sends it on. It may wait for the rest of one that has begun. */
     void relay() throws IOException {
-        publish(); // it may be of one of these
         PipelineAck ack = new PipelineAck();
         try {
             DataNodeFaultInjector.get().failPipeline(receiver.replica(), next.node());
@@ -127,6 +126,9 @@ final class AckChain {
             return;
         }
         long now = System.nanoTime();
+        if (pending.isEmpty()) {
+            publish(); // it may be of one of these
+        }
         Pending one = pending.peek();
         if (ack.getOOBStatus() != null || ack.getSeqno() == PipelineAck.UNKOWN_SEQNO) {
             LOG.info("{} says for {}: {}", next.node(), receiver.block(), ack);

@@ -12,7 +12,7 @@ import org.apache.hadoop.hdfs.protocol.datatransfer.PipelineAck;
  * in one message: each message may wake the other side. One thread writes, keeps and flushes; any thread tells.
  */
 final class AckOutput {
-    /** So many leave without a {@link #flush}. */
+    /** So many leave without a {@link #flush}; their packets, of Hadoop's usual size, fill whole pages of the file. */
     static final int TOGETHER = 8;
 
     private final DataOutputStream out;

@@ -13,8 +13,8 @@ import org.verbena.hadoop.net.PeekedInput;
 
 /**
  * Reads packets from a stream. One that has come in one piece stays where it lies, in memory that its sender lends or in the
- * stream's own: the file and the next DataNode get their bytes out of it. Any other is copied into one buffer outside the heap,
- * which counts against the budget of streams.
+ * stream's own: the file and the next DataNode get their bytes out of it. Several that have come together stay there together.
+ * Any other packet is copied into one buffer outside the heap, which counts against the budget of streams.
  */
 final class PacketInput implements Closeable {
     /** Has a packet of Hadoop's usual size. */
@@ -32,8 +32,10 @@ final class PacketInput implements Closeable {
     private final BufferBudget.Share memory = StreamBudget.shared().share(USUAL);
     /** Null until a packet has to be copied. */
     private ByteBuffer buffer;
-    /** Bytes of the packet that lies in the stream's memory; 0: none does. */
+    /** Bytes of the packets that lie in the stream's memory and were given out; 0: none does. */
     private int held;
+    /** The packet behind them, which has come as a whole; null where that is not known. */
+    private Packet following;
 
     PacketInput(CorePeer peer, CoreSocketChannel channel, Wait wait) {
         this.channel = channel;
@@ -53,39 +55,53 @@ final class PacketInput implements Closeable {
         }
     }
 
-    /** The next packet, good until {@link #release}. Waits for it. */
+    /** The next packet, good until {@link #release}. Waits for it, unless it {@link #follows}. */
     Packet next() throws IOException {
-        release();
-        Packet packet = first.hasSeen() ? null : whereItLies();
-        return packet == null ? copied() : packet;
+        if (!follows()) {
+            release();
+            awaitFirst();
+        }
+        if (following == null) {
+            return copied();
+        }
+        Packet packet = following;
+        following = null;
+        held += packet.whole().limit();
+        OwnReceiver.UNCOPIED.increment();
+        return packet;
     }
 
-    /** Null when it has come in part, or the stream has ended. */
-    private Packet whereItLies() throws IOException {
-        ByteBuffer there = channel.look();
+    /** Whether the next packet has come, and those before it may stay where they lie meanwhile. */
+    boolean follows() throws IOException {
+        if (held > 0 && following == null) {
+            ByteBuffer there = channel.look(held);
+            following = there == null ? null : Packet.first(there);
+        }
+        return following != null;
+    }
+
+    /** Finds the first packet, if it lies in the stream's memory; it does not when it has come in part, or the stream has ended. */
+    private void awaitFirst() throws IOException {
+        if (first.hasSeen()) {
+            return;
+        }
+        ByteBuffer there = channel.look(0);
         while (there == null && !channel.hasInput()) {
             wait.await();
-            there = channel.look();
-        }
-        if (there == null) {
-            return null;
+            there = channel.look(0);
         }
         try {
-            Packet packet = Packet.first(there);
-            if (packet != null) {
-                held = packet.whole().limit();
-                OwnReceiver.UNCOPIED.increment();
-            }
-            return packet;
+            following = there == null ? null : Packet.first(there);
         } finally {
-            if (held == 0) {
+            if (following == null) {
                 channel.skip(0);
             }
         }
     }
 
-    /** Nobody needs the bytes of the last packet any more. */
+    /** Nobody needs the bytes of the packets that were given out any more. */
     void release() {
+        following = null;
         if (held > 0) {
             int length = held;
             held = 0;

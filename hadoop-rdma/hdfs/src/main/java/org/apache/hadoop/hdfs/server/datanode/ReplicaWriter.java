@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.apache.hadoop.hdfs.server.datanode;
 
-import java.io.DataOutputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.zip.Checksum;
 import org.apache.hadoop.fs.FSOutputSummer;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.ReplicaOutputStreams;
@@ -17,8 +19,9 @@ import org.apache.hadoop.util.Time;
 import org.slf4j.Logger;
 
 /**
- * Writes packets to the files of a replica, the data out of the packet's own buffer. Checksums of packets that follow each other
- * at once are written together: {@link #publish} is to follow before anybody hears that the packets are stored.
+ * Writes packets to the files of a replica, the data out of the packets' own buffers. Packets that have come together are written
+ * together: the kernel takes large pages for one large write, and two thirds of the time. {@link #publish} is to follow before
+ * anybody hears that the packets are stored.
  *
  * <p>W1 bytes that are on disk are not written again: after a recovery a client sends packets again. W2 the checksum of a chunk
  * covers all of the chunk's bytes on disk, when it is written by several packets as well. W3 readers see a length only with the
@@ -33,8 +36,12 @@ final class ReplicaWriter {
     private final FileChannel file;
     private final int chunk;
     private final int sumSize;
-    /** The block's bytes in the file. */
+    /** Of packets that wait to be written: their data, and their checksums. */
+    private final List<ByteBuffer> data = new ArrayList<>(AckOutput.TOGETHER);
+    private final ByteArrayOutputStream sums = new ByteArrayOutputStream();
+    /** The block's bytes in the file, and with those that wait. */
     private long written;
+    private long taken;
     /** Those that readers see. */
     private long published;
     /** The checksum of the last chunk that is written. */
@@ -51,6 +58,7 @@ final class ReplicaWriter {
         this.chunk = streams.getChecksum().getBytesPerChecksum();
         this.sumSize = streams.getChecksum().getChecksumSize();
         this.written = receiver.replica().getBytesOnDisk();
+        this.taken = written;
         this.published = written;
     }
 
@@ -65,44 +73,69 @@ final class ReplicaWriter {
             && (out.getClass() == FileOutputStream.class || out.getClass().getEnclosingClass() == FileIoProvider.class);
     }
 
+    /** Whether buffers of packets are still needed. */
+    boolean holds() {
+        return !data.isEmpty();
+    }
+
+    boolean isFull() {
+        return data.size() >= AckOutput.TOGETHER;
+    }
+
     /**
-     * Writes a packet that has data.
+     * Takes a packet that has data. It may wait for others, and its buffer stays needed meanwhile.
      *
      * @throws IOException when it does not fit to what is there, or the disk fails
      */
     void write(Packet packet) throws IOException {
         checkSums(packet);
-        long onDisk = written;
-        if (onDisk >= packet.end()) {
+        if (taken >= packet.end()) {
             return;
         }
-        checkPlace(packet, onDisk);
+        checkPlace(packet);
         boolean ofMiddle = packet.offset() % chunk != 0;
-        if (ofMiddle) {
-            publish(); // the next line reads the files
+        boolean alone = ofMiddle || taken % chunk != 0;
+        if (alone) {
+            publish(); // the next lines read the files
         }
-        Checksum before = ofMiddle ? ReceiverInternals.computePartialChunkCrc(receiver, onDisk,
-            BlockMetadataHeader.getHeaderSize() + onDisk / chunk * sumSize) : null;
-        int skipped = (int) (onDisk - packet.offset());
+        Checksum before = ofMiddle ? ReceiverInternals.computePartialChunkCrc(receiver, taken,
+            BlockMetadataHeader.getHeaderSize() + taken / chunk * sumSize) : null;
+        int skipped = (int) (taken - packet.offset());
         ByteBuffer fresh = packet.data().slice(skipped, packet.length() - skipped);
-        long took = writeData(packet, fresh);
-        unsure = true;
-        if (onDisk % chunk != 0) {
-            ReceiverInternals.adjustCrcFilePosition(receiver);
-        }
-        byte[] sums = ofMiddle ? sumOfChunk(before, fresh) : sumsFrom(packet, (int) ((onDisk - packet.offset()) / chunk));
-        DataOutputStream sumsOut = ReceiverInternals.checksumOut(receiver);
-        sumsOut.write(sums);
-        unsure = false;
-        written = packet.end();
-        lastSum = Arrays.copyOfRange(sums, sums.length - sumSize, sums.length);
+        sums.writeBytes(ofMiddle ? sumOfChunk(before, fresh) : sumsFrom(packet, skipped / chunk));
+        data.add(fresh);
+        taken = packet.end();
         lastSeqno = packet.seqno();
-        dataNode.metrics.incrBytesWritten(fresh.limit());
-        dataNode.metrics.incrTotalWriteTime(took);
+        if (alone) {
+            store();
+        }
     }
 
-    /** The checksums of all that is written go to their file, and readers see the length. */
+    /** What waits is written, the data first. */
+    private void store() throws IOException {
+        if (data.isEmpty()) {
+            return;
+        }
+        ByteBuffer[] parts = data.toArray(new ByteBuffer[0]);
+        byte[] theirs = sums.toByteArray();
+        data.clear(); // also if it fails: what is in the file then is not known
+        sums.reset();
+        long took = writeData(parts);
+        unsure = true;
+        if (written % chunk != 0) {
+            ReceiverInternals.adjustCrcFilePosition(receiver);
+        }
+        ReceiverInternals.checksumOut(receiver).write(theirs);
+        unsure = false;
+        lastSum = Arrays.copyOfRange(theirs, theirs.length - sumSize, theirs.length);
+        dataNode.metrics.incrBytesWritten((int) (taken - written));
+        dataNode.metrics.incrTotalWriteTime(took);
+        written = taken;
+    }
+
+    /** All that was taken is in the files, and readers see the length. */
     void publish() throws IOException {
+        store();
         if (published < written) {
             flush(false, lastSeqno);
             show();
@@ -120,6 +153,7 @@ final class ReplicaWriter {
 
     /** As {@link #publish}, and both files go to the disk. */
     void sync(long seqno) throws IOException {
+        store();
         flush(true, seqno);
         if (published < written) {
             show();
@@ -140,9 +174,9 @@ final class ReplicaWriter {
         }
     }
 
-    private void checkPlace(Packet packet, long onDisk) throws IOException {
-        if (onDisk < packet.offset()) {
-            throw new IOException("a packet of " + receiver.block() + " begins at " + packet.offset() + ", beyond the " + onDisk
+    private void checkPlace(Packet packet) throws IOException {
+        if (taken < packet.offset()) {
+            throw new IOException("a packet of " + receiver.block() + " begins at " + packet.offset() + ", beyond the " + taken
                 + " bytes on disk");
         }
         int into = (int) (packet.offset() % chunk);
@@ -154,12 +188,11 @@ final class ReplicaWriter {
     }
 
     /** Milliseconds that it took. */
-    private long writeData(Packet packet, ByteBuffer fresh) throws IOException {
+    private long writeData(ByteBuffer[] parts) throws IOException {
         long begun = Time.monotonicNow();
-        ByteBuffer left = fresh.duplicate();
         try {
-            while (left.hasRemaining()) {
-                file.write(left);
+            for (long left = taken - written; left > 0;) {
+                left -= file.write(parts);
             }
         } catch (ClosedChannelException e) {
             throw e; // by an interrupt, or the end of the receiver: no fault of the disk
@@ -173,7 +206,7 @@ final class ReplicaWriter {
             dataNode.metrics.incrPacketsSlowWriteToDisk();
             LOG.warn("Slow BlockReceiver write data to disk cost: {}ms (threshold={}ms), volume={}, block={}, seqno={}", took,
                 dataNode.getDnConf().getSlowIoWarningThresholdMs(), receiver.replica().getReplicaInfo().getVolume(),
-                receiver.block(), packet.seqno());
+                receiver.block(), lastSeqno);
         }
         return took;
     }

@@ -27,8 +27,9 @@ import org.verbena.hadoop.net.CoreSocketChannel;
  * Opening, syncing and closing of the replica are Hadoop's, whose receiver it is. Where it does not apply, all of it is Hadoop's:
  * a next DataNode by TCP, checksums that have to be translated, storage other than plain files.
  *
- * <p>A packet is sent on and stored before the next one is read. So no queue of packets grows here. Before it is acknowledged, and
- * before this thread waits, {@link #publish} shows it to readers.
+ * <p>A packet is sent on before the next one is read, and stored with the few that have come together with it. So no queue of
+ * packets grows here. Before it is acknowledged, and before this thread waits for another one, {@link #publish} stores it and shows
+ * it to readers.
  */
 final class StreamReceiver extends BlockReceiver {
     private static final Logger LOG = DataNode.LOG;
@@ -106,24 +107,9 @@ final class StreamReceiver extends BlockReceiver {
     }
 
     private void receive() throws IOException {
-        CoreSocketChannel from = peer.writersChannel();
         boolean complete = false;
-        try (PipelineWait waiting = new PipelineWait(from, dataNode.getDnConf().socketTimeout, next, acks);
-                PacketInput input = new PacketInput(peer, from, waiting::awaitInput)) {
-            waits = waiting;
-            boolean last = false;
-            while (!last) {
-                Packet packet = input.next();
-                last = packet.isLast();
-                receivePacket(packet);
-                int length = packet.length();
-                input.release();
-                waitForAcks(from.hasInput());
-                if (throttler != null) {
-                    throttler.throttle(length);
-                }
-            }
-            finish();
+        try {
+            receiveAll(peer.writersChannel());
             complete = true;
         } catch (IOException e) {
             replica().releaseAllBytesReserved();
@@ -143,14 +129,56 @@ final class StreamReceiver extends BlockReceiver {
         }
     }
 
+    private void receiveAll(CoreSocketChannel from) throws IOException {
+        try (PipelineWait waiting = new PipelineWait(from, dataNode.getDnConf().socketTimeout, next, acks);
+                PacketInput input = new PacketInput(peer, from, waiting::awaitInput)) {
+            waits = waiting;
+            try {
+                receivePackets(input);
+                finish();
+            } finally {
+                keepRest();
+            }
+        }
+    }
+
+    private void receivePackets(PacketInput input) throws IOException {
+        boolean last = false;
+        while (!last) {
+            Packet packet = input.next();
+            last = packet.isLast();
+            receivePacket(packet);
+            int length = packet.length();
+            waitForAcks(throttler == null && input.follows()); // a throttler sleeps
+            if (!writer.holds()) {
+                input.release();
+            }
+            if (throttler != null) {
+                throttler.throttle(length);
+            }
+        }
+    }
+
+    /** After a failure: what has come counts for a recovery, and lies where it has come. */
+    private void keepRest() {
+        Thread.interrupted(); // it has had its effect, and would close the file
+        try {
+            publish();
+        } catch (IOException e) {
+            LOG.debug("{}: the last packets do not count", block(), e);
+        }
+    }
+
     /**
      * Sends on what has come; a client that never waits for acknowledgements is made to.
      *
-     * @param more another packet has come, at least in part
+     * @param more another packet has come
      */
     private void waitForAcks(boolean more) throws IOException {
         if (acks == null) {
-            publish();
+            if (!more || writer.isFull()) {
+                publish();
+            }
             return;
         }
         if (next != null) {
@@ -159,7 +187,7 @@ final class StreamReceiver extends BlockReceiver {
                 waits.awaitAck();
             }
         }
-        if (!more || throttler != null) { // a throttler sleeps
+        if (!more) {
             acks.flush();
         }
     }
@@ -287,6 +315,7 @@ final class StreamReceiver extends BlockReceiver {
     }
 
     private void finishCopy() throws IOException {
+        publish();
         ReplicaHandler volume = ReceiverInternals.claimReplicaHandler(this);
         try {
             close();
@@ -323,11 +352,6 @@ final class StreamReceiver extends BlockReceiver {
     }
 
     private void giveUp() throws IOException {
-        try {
-            publish(); // what has come counts for a recovery
-        } catch (IOException e) {
-            LOG.debug("{}: the last packets do not count", block(), e);
-        }
         boolean restarts = dataNode.isRestarting() && isAcknowledged();
         if (restarts) {
             markForRestart();

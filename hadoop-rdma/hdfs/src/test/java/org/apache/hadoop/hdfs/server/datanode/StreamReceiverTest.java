@@ -234,13 +234,33 @@ class StreamReceiverTest {
         assertSumsAreRight(block.getBlock(), content);
     }
 
+    /** Counts writes of data to replicas. */
+    private static final class DataWrites extends DataNodeFaultInjector implements AutoCloseable {
+        private final DataNodeFaultInjector before = DataNodeFaultInjector.get();
+        private final AtomicInteger count = new AtomicInteger();
+
+        DataWrites() {
+            DataNodeFaultInjector.set(this);
+        }
+
+        @Override
+        public void delayWriteToDisk() {
+            count.incrementAndGet();
+        }
+
+        @Override
+        public void close() {
+            DataNodeFaultInjector.set(before);
+        }
+    }
+
     @Test
-    void packets_that_come_together_are_not_copied_and_their_checksums_are_written_together() throws Exception {
+    void packets_that_come_together_are_not_copied_and_are_written_together() throws Exception {
         awaitNoWriter();
         int packets = 6;
         LocatedBlock block = allocate();
         byte[] content = ReceiverCluster.content(packets * CHUNK);
-        try (WireWriter writer = new WireWriter(cluster, block)) {
+        try (DataWrites writes = new DataWrites(); WireWriter writer = new WireWriter(cluster, block)) {
             assertEquals(Status.SUCCESS, writer.create(1).status());
             long flushes = flushes();
             long uncopied = XceiverBridge.packetsUncopied();
@@ -252,6 +272,7 @@ class StreamReceiverTest {
             }
             assertEquals(content.length, replica(block).getBytesOnDisk());
             assertEquals(content.length, replica(block).getVisibleLength());
+            assertEquals(1, writes.count.get());
             assertEquals(flushes + 1, flushes());
             assertEquals(uncopied + packets, XceiverBridge.packetsUncopied());
             assertSumsAreRight(block.getBlock(), content);
