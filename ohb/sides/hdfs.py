@@ -18,6 +18,7 @@ BYTES, FILES = 128 * MIB, 64  # a cell moves as much, unless one file is larger,
 READS = 2000  # positioned ones
 ROUNDS = 8  # how often small files are read: one round takes less time than the clock of processor time can tell
 SMALL, SMALL_FILES = 64 << 10, 100  # of the warm-up
+LARGE_FILES, LARGE_ROUNDS = 8, 2  # of 64 MiB, of each round of the warm-up: compilers work for so long on what a packet passes
 LIMIT = 600  # seconds for one answer
 HEAP = "512m"
 CLIENT = "org.verbena.ohb.hadoop.HdfsLoad"
@@ -153,11 +154,14 @@ def _both(root, folder, stock, ours, where):
         raise Failed(str(failure)) from failure
 
 
-def warm(sides, rounds=3):
-    """Both clients and their DataNodes have written and read a little: so many small files that most of what they run is compiled,
-    as in a DataNode that has run for a day."""
+def warm(sides, rounds=3, large=LARGE_ROUNDS):
+    """Both clients and their DataNodes have written and read so many large and small files that most of what they run is compiled,
+    as in a DataNode that has run for a day. large: how often the large files of a round are written."""
     for side in sides:
         for seed in range(1, 1 + rounds):
+            for _ in range(large):
+                side.ask("write", 64 * MIB, LARGE_FILES, 3, 1, seed)
+                side.ask("delete")
             side.ask("write", 16 * MIB, 2, 3, 1, seed)
             side.ask("read")
             side.ask("positioned", 500, 4096)

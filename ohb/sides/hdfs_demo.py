@@ -52,7 +52,7 @@ def show(root, folder, seconds):
     stage.note("starting two Hadoops, each a NameNode and three DataNodes")
     with hdfs.clusters(root, folder) as sides:
         stage.note("both run; writing and reading a little, unmeasured")
-        hdfs.warm(sides, 1)
+        hdfs.warm(sides, 1, large=0)
         rows = turns.rounds(turns.once([_cell(sides, *cell) for cell in CELLS]), seconds, stage.note)
         pages = travelled.Pages()
         pages.look()
