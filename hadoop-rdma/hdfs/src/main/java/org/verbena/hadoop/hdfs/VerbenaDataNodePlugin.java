@@ -129,7 +129,7 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
         }
         String obstacle = XceiverBridge.readsObstacle(dataNode);
         if (obstacle != null) {
-            LOG.info("Hadoop answers all reads by the core, in spite of {}=auto: {}", PluginSetting.HDFS_READER, obstacle);
+            LOG.info("Hadoop answers all reads by the core: {}", obstacle);
         }
         return obstacle == null;
     }

@@ -30,7 +30,7 @@ final class WriteCluster extends LocalHdfs {
     private static Map<String, String> settings(Map<String, String> more) {
         Map<String, String> all = new HashMap<>(Map.of("dfs.blocksize", Integer.toString(BLOCK),
             "dfs.namenode.redundancy.interval.seconds", "50ms", "fs.hdfs.impl", VerbenaFileSystem.class.getName(),
-            "fs.AbstractFileSystem.hdfs.impl", VerbenaHdfs.class.getName(), "verbena.hdfs.reader", "auto",
+            "fs.AbstractFileSystem.hdfs.impl", VerbenaHdfs.class.getName(),
             "dfs.datanode.socket.reuse.keepalive", "600000", // no stream ends between two reads
             "dfs.block.scanner.volume.bytes.per.second", "0")); // damage is found by readers
         all.putAll(more);
