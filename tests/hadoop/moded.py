@@ -192,8 +192,7 @@ class ModeCase(unittest.TestCase):
     @contextlib.contextmanager
     def small_reads(self, path, source, settings=None):
         """A program that reads a file at any place by our reader; in the end all that it has read was right."""
-        ours = {**conf.PARALLEL, "verbena.hdfs.reader": "auto", **(settings or {})}
-        with contextlib.closing(Preads(self.cluster, path, source, ours)) as reader:
+        with contextlib.closing(Preads(self.cluster, path, source, {**conf.PARALLEL, **(settings or {})})) as reader:
             self.wait_for("the first reads", reader.more(READS))
             yield reader
             self.wait_for("reads after that", reader.more(READS))

@@ -29,8 +29,8 @@ class ReaderSuitesTest(SuitesCase):
 
     def failed(self, name, reader):
         """The tests of a class that fail, and its output."""
-        ours = {**conf.PARALLEL, "verbena.hdfs.reader": "auto", "verbena.hdfs.write.parallel.max": 0}
-        output = self.output({**self.by_core(), **(ours if reader == "auto" else {})}, PACKAGE + name)
+        clients = {**conf.PARALLEL, "verbena.hdfs.write.parallel.max": 0} if reader == "auto" else {}
+        output = self.output({**self.by_core(), **clients, "verbena.hdfs.reader": reader}, PACKAGE + name)
         return launcher.failed(output), output
 
     def test_hadoops_own_tests_that_pass_with_its_reader_pass_with_ours(self):

@@ -104,6 +104,8 @@ class QualitiesTest(SecureCase):
         for level, quality in QUALITY.items():
             with self.alice(), self.small_reads("/user/alice/reads", source, {"dfs.data.transfer.protection": level}) as reader:
                 self.assertIn(f"negotiated = {quality}\n", reader.text())
+        for name in self.names():
+            self.assertEqual(len(self.lines("Hadoop answers all reads by the core: Hadoop's own encryption or", name)), 1)
         self.dfs("-rm", "-skipTrash", "/user/alice/reads")
 
     def test_the_doctor_looks_at_a_secure_cluster(self):
