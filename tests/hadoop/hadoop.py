@@ -42,7 +42,7 @@ def status(options):
     if "resourcemanager" in cluster.daemons:
         print(f"  YARN page http://127.0.0.1:{cluster.ports['rm-http']}")
     print(f"  site files for clients: {cluster.client_conf()}")
-    print(f"  class path: {java.library()}/*" + (f":{options.plugin}" if options.plugin else ""))
+    print(f"  class path: {java.library()}/*" + (f":{cluster.plugin}" if cluster.plugin else ""))
     if lack:
         raise Failed(lack)
 

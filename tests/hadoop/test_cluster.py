@@ -2,6 +2,7 @@
 """The cluster: real daemons, their end, and what users read when one cannot live."""
 import os
 import pathlib
+import re
 import socket
 import subprocess
 import sys
@@ -97,6 +98,7 @@ class HdfsTest(HdfsCase):
         status = subprocess.run([*script, "status"], capture_output=True, text=True, timeout=120)
         self.assertEqual(status.returncode, 0, status.stderr)
         self.assertIn("datanode1", status.stdout)
+        self.assertRegex(status.stdout, rf"(?m)^  class path: \S+:{re.escape(self.cluster.plugin)}$")
         source, copy = self.folder / "in", self.folder / "out"
         source.write_bytes(os.urandom(3 << 20))
         for words in (["-put", source, "/in"], ["-get", "/in", copy]):
