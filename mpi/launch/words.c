@@ -59,11 +59,13 @@ static void add(list_t *list, char *word)
     list->words[list->count] = NULL;
 }
 
-/* Ends the word at *text, whose quotes are dropped, and gives it; NULL: the line has no more. */
-static char *next_word(char **text)
+/* Ends the word at *text, whose quotes are dropped, and gives it; NULL: the line has no more. *open_p: a quote that the line does
+ * not close, or 0. */
+static char *next_word(char **text, char *open_p)
 {
     char *from = *text + strspn(*text, " \t\r\n");
     char *to = from, *word = from, quote = 0;
+    *open_p = 0;
     if (*from == 0 || *from == '#')
         return NULL;
     for (; *from != 0 && (quote != 0 || strchr(" \t\r\n", *from) == NULL); from++) {
@@ -76,14 +78,16 @@ static char *next_word(char **text)
     }
     *text = *from == 0 ? from : from + 1;
     *to = 0;
+    *open_p = quote;
     return word;
 }
 
 void words_read_file(words_t *words, const char *option, const char *path)
 {
     FILE *file = fopen(path, "r");
-    char *line = NULL, *word;
+    char *line = NULL, *word, open;
     size_t room = 0;
+    int number = 0;
     list_t list = {.words = NULL};
     if (words->of_file)
         words_refuse("%s %s: a file of programs names no other one", option, path);
@@ -93,7 +97,13 @@ void words_read_file(words_t *words, const char *option, const char *path)
         words_refuse("%s %s: cannot be read: %s", option, path, strerror(errno));
     while (getline(&line, &room, file) >= 0) {
         char *left = line;
-        for (int first = 1; (word = next_word(&left)) != NULL; first = 0) {
+        number++;
+        for (int first = 1; (word = next_word(&left, &open)) != NULL; first = 0) {
+            if (open != 0)
+                words_refuse(
+                    "%s %s: line %d opens a quote (%c) that it does not close; close it, or put the %c into other "
+                    "quotes",
+                    option, path, number, open, open);
             if (first && list.count > 0)
                 add(&list, strdup(":"));
             add(&list, strdup(word));

@@ -56,6 +56,19 @@ def programs_of_a_file(build):
     return problems
 
 
+def file_with_an_open_quote(build):
+    """It is named by its line: else the rest of the line would be one word, and the job another one."""
+    problems = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "programs"
+        for line, quote in (("-n 1 sh -c 'echo a", "'"), ('-n 1 echo "a b', '"'), ("-n 1 echo a's \"b", "'")):
+            path.write_text(f"# 'a comment may\n-n 1 true\n{line}\n-n 1 true\n")
+            status, out, err = launch(build, "-configfile", path)
+            problems += expect(status == 2 and not out and f": line 3 opens a quote ({quote}) that it does not close" in err, line,
+                               status, out, err)
+    return problems
+
+
 def time_limit(build):
     """The job ends by SIGTERM when its time is over, and the line says why."""
     problems = []
@@ -78,4 +91,4 @@ def called_mpirun(build):
     return expect(found.returncode == 0 and found.stdout == "2\n2\n" and found.stderr == "", found)
 
 
-TESTS = (options_of_scripts, programs_of_a_file, time_limit, merged_streams, called_mpirun)
+TESTS = (options_of_scripts, programs_of_a_file, file_with_an_open_quote, time_limit, merged_streams, called_mpirun)
