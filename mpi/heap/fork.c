@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fork.c - a child of fork() gets a copy of the heap (H4): the kernel would let it share the memory. The parent waits meanwhile,
- * for its threads would change what the child copies. vfork() and posix_spawn() do not come here: no bytes are copied for their
- * children, which only execute another program.
+ * fork.c - a child of fork() gets a copy of the heap (H4): the kernel would let it share the memory. The thread that forks waits
+ * meanwhile, and so does each that allocates. Other threads run: where they write, the copy has old and new bytes. A lock that a
+ * handler of fork() takes keeps them away, for prepare runs behind that handler. vfork() and posix_spawn() do not come here: no
+ * bytes are copied for their children, which only execute another program.
  */
 #include <errno.h>
 #include <fcntl.h>
