@@ -19,8 +19,10 @@
 
 static _Atomic int kernel_copies;
 
-/* In front of libc's: the core copies out of private memory by this call. */
-ssize_t process_vm_readv(pid_t pid, const struct iovec *here, unsigned long mine, const struct iovec *there,
+#define IN_FRONT __attribute__((visibility("default"))) /* of libc's function of this name, for all libraries */
+
+/* The core copies out of private memory by this call. */
+IN_FRONT ssize_t process_vm_readv(pid_t pid, const struct iovec *here, unsigned long mine, const struct iovec *there,
                          unsigned long theirs, unsigned long flags)
 {
     kernel_copies++;
