@@ -79,6 +79,7 @@ typedef struct node_set {
     const int *ranks; /* of the job, by rank in the set */
     grp_t *grp;
     int pieces_state;            /* node_pieces.c */
+    int heaps;                   /* all members' heaps are mapped at all of them: node_heaps.c */
     uint64_t pieces;             /* so far */
     choose_t choose[NODE_LARGE]; /* of rank 0 of two: node_large.c */
     uint64_t took;               /* the time of rank 1 that rank 0 has read last */
@@ -137,12 +138,18 @@ int node_allreduce(node_set_t *set, const void *mine, void *result, size_t count
 int node_allreduce_of(node_set_t *set, node_kind_t kind, const void *mine, void *result, size_t count,
                       const grp_reduce_t *reduce);
 
+/* The highest number of all ranks, as part of a collective of this kind. */
+int node_highest(node_set_t *set, node_kind_t kind, int *number);
+
 /* As grp_scan. */
 int node_scan(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int exclusive);
 
 /* Reductions of any number of bytes through node memory (node_pieces.c). Whether there is memory for them: 1 or 0, the same at
  * all members, which decide at the first one; negative: a failure. */
 int node_pieces_ready(node_set_t *set);
+/* Maps the heaps of the other members (rt/heap.h). Whether all have mapped all: 1 or 0, the same at all members; negative: a
+ * failure. */
+int node_heaps_join(node_set_t *set);
 /* Whether these bytes lie in node memory. */
 int node_is_mapped(const void *at, size_t length);
 /* Two ranks exchange blocks, which may be at one place. */

@@ -9,6 +9,9 @@
  * needs a buffer, the whole is one piece. A scan has another result for each rank: who reduces a share puts it in the place of
  * that rank's elements, which nobody else reads.
  *
+ * Data in heaps that all ranks have mapped to read (mpi.heap=node) is read where it lies, too. A result there gets its own rank's
+ * share first, and the others read that share until they have said a third phase.
+ *
  * Each rank has two buffers, for pieces in turns. Who has seen that all have begun a piece knows that all are done with the
  * one before it, so the buffer of that one is free for the next. Only ranks with a result wait for the second phase, and those
  * whose own data the others read.
@@ -17,10 +20,12 @@
 #include <string.h>
 
 #include "grp/node.h"
+#include "rt/heap.h"
 
 enum { PIECES_NEW, PIECES_NO, PIECES_YES }; /* node_set_t.pieces_state */
 
-/* Places of a rank: offsets in the parts of node memory. */
+/* Places of a rank: offsets in the parts of node memory, or */
+#define PLACE_HEAP (UINT64_C(1) << 62)  /* and an offset in its heap, which the others have mapped to read */
 #define PLACE_BUFFER UINT64_MAX         /* in memory of its own: through the buffer */
 #define PLACE_NOWHERE (UINT64_MAX - 1u) /* it gets no result from here */
 
@@ -47,6 +52,7 @@ typedef struct work {
     size_t at, length;   /* bytes of the piece */
     piece_line_t *lines; /* of all ranks */
     int buffered;        /* a rank has its result through the buffers */
+    int heaped;          /* a rank's result is in its heap */
     int exclusive;       /* a scan of the ranks before each one */
 } work_t;
 
@@ -64,40 +70,54 @@ static size_t start_of(const node_set_t *set, const work_t *work, int rank)
            work->reduce->element;
 }
 
-static uint64_t place_of(const void *at, size_t length)
+static uint64_t node_place_of(const void *at, size_t length)
 {
     const uintptr_t offset = (uintptr_t)at - (uintptr_t)rt_node.parts;
     const size_t most = (size_t)rt_node.count << rt_node.shift;
     return offset < most && length <= most - offset ? offset : PLACE_BUFFER;
 }
 
-int node_is_mapped(const void *at, size_t length)
+static uint64_t place_of(const node_set_t *set, const void *at, size_t length)
 {
-    return place_of(at, length) != PLACE_BUFFER;
+    const uint64_t place = node_place_of(at, length);
+    const uint64_t offset = place == PLACE_BUFFER && set->heaps ? rt_heap_offset(at, length) : RT_HEAP_NOWHERE;
+    return offset == RT_HEAP_NOWHERE ? place : PLACE_HEAP | offset;
 }
 
-static void highest(const grp_reduce_t *reduce, const void *in, void *inout, size_t count)
+static int is_heap(uint64_t place)
 {
-    (void)reduce, (void)count;
-    if (*(const int *)in > *(int *)inout)
-        *(int *)inout = *(const int *)in;
+    return place < PLACE_NOWHERE && (place & PLACE_HEAP) != 0;
 }
+
+int node_is_mapped(const void *at, size_t length)
+{
+    return node_place_of(at, length) != PLACE_BUFFER;
+}
+
+/* Where this rank has mapped another one's place. */
+static const unsigned char *at_place(const node_set_t *set, int rank, uint64_t place)
+{
+    return is_heap(place) ? rt_heap_at(rt_node_index(set->ranks[rank]), place - PLACE_HEAP) : rt_node.parts + place;
+}
+
+/* Why there are none, or no heaps; the worst of all ranks counts. */
+enum { LACK_NOTHING, LACK_HEAPS, LACK_MEMORY };
 
 int node_pieces_ready(node_set_t *set)
 {
-    const grp_reduce_t reduce = {.apply = highest, .element = sizeof(int), .commutes = 1};
-    int lacks = 0;
+    unsigned char key[VBN_KEY_MAX];
+    int lack = rt_heap_key(key) > 0 ? LACK_NOTHING : LACK_HEAPS;
     if (set->pieces_state != PIECES_NEW)
         return set->pieces_state == PIECES_YES;
-    if (rt_node_quarter() >= RT_NODE_PIECES)
-        lacks = rt_node_commit(buffer_of(set, set->rank, 0), 2 * (size_t)NODE_PIECE) != 0;
-    else
-        lacks = 1;
-    const int status = node_allreduce_of(set, NODE_PIECES, &lacks, &lacks, 1, &reduce);
+    if (rt_node_quarter() < RT_NODE_PIECES || rt_node_commit(buffer_of(set, set->rank, 0), 2 * (size_t)NODE_PIECE) != 0)
+        lack = LACK_MEMORY;
+    int status = node_highest(set, NODE_PIECES, &lack);
+    if (status == 0 && lack == LACK_NOTHING)
+        status = set->heaps = node_heaps_join(set);
     if (status < 0)
         return status;
-    set->pieces_state = lacks ? PIECES_NO : PIECES_YES;
-    return !lacks;
+    set->pieces_state = lack == LACK_MEMORY ? PIECES_NO : PIECES_YES;
+    return lack != LACK_MEMORY;
 }
 
 /* All have said this phase, with the same bytes in all. */
@@ -131,15 +151,21 @@ static int say(node_set_t *set, const work_t *work, uint64_t phase)
     return 0;
 }
 
-/* Whether no rank needs a buffer; notes whether one needs it for the result. */
+/* Whether no rank needs a buffer; notes what is needed for results. A share is taken from its rank's result in a heap, else from
+ * its buffer. */
 static int needs_no_buffer(const node_set_t *set, work_t *work)
 {
     int mapped = 1;
-    work->buffered = 0;
+    int takes = 0;
+    int heaps = 0;
     for (int rank = 0; rank < set->size; rank++) {
-        work->buffered |= work->lines[rank].to == PLACE_BUFFER;
+        const uint64_t to = work->lines[rank].to;
+        heaps += is_heap(to);
+        takes |= to == PLACE_BUFFER || is_heap(to);
         mapped &= work->lines[rank].from != PLACE_BUFFER;
     }
+    work->heaped = heaps > 0;
+    work->buffered = takes && heaps < set->size;
     return mapped && !work->buffered;
 }
 
@@ -169,18 +195,20 @@ static const void *elements_of(const node_set_t *set, const work_t *work, int ra
     if (rank == set->rank)
         return work->mine + work->at + start;
     if (work->lines[rank].from != PLACE_BUFFER)
-        return rt_node.parts + work->lines[rank].from + work->at + start;
+        return at_place(set, rank, work->lines[rank].from) + work->at + start;
     return buffer_of(set, rank, work->number) + start;
 }
 
-/* To each result in node memory. */
+/* To each result in node memory, and to this rank's in its heap. */
 static void spread(const node_set_t *set, const work_t *work, const void *reduced, size_t start, size_t length)
 {
     for (int i = 1; i <= set->size; i++) {
         const uint64_t to = work->lines[(set->rank + i) % set->size].to;
-        if (to != PLACE_BUFFER && to != PLACE_NOWHERE)
+        if (to < PLACE_NOWHERE && !is_heap(to))
             memcpy(rt_node.parts + to + work->at + start, reduced, length);
     }
+    if (is_heap(work->line.to))
+        memcpy(work->result + work->at + start, reduced, length);
 }
 
 /* This rank's share, in parts that the scratch memory of a reduction holds: so that they are in the processor's cache. */
@@ -251,16 +279,23 @@ static void take_scanned(const node_set_t *set, const work_t *work)
     memcpy(work->result + work->at + end, buffer + end, work->length - end);
 }
 
-/* What this rank gets of a share, which is in the buffer of the rank that has reduced it. */
+/* What this rank gets of a share, which is in the result or the buffer of the rank that has reduced it. */
 static void take_share(const node_set_t *set, const work_t *work, int rank)
 {
+    const uint64_t place = work->lines[rank].to;
+    const unsigned char *from = is_heap(place) ? at_place(set, rank, place) + work->at
+                                               : buffer_of(set, rank, work->number);
     size_t start = work->at + start_of(set, work, rank);
     size_t end = work->at + start_of(set, work, rank + 1);
     start = start < work->first ? work->first : start;
     end = end > work->end ? work->end : end;
-    if (start < end)
-        memcpy(work->result + (start - work->first), buffer_of(set, rank, work->number) + (start - work->at),
-               end - start);
+    if (start < end && !(rank == set->rank && is_heap(place)))
+        memcpy(work->result + (start - work->first), from + (start - work->at), end - start);
+}
+
+static int takes_shares(const work_t *work)
+{
+    return work->line.to == PLACE_BUFFER || is_heap(work->line.to);
 }
 
 static int take(node_set_t *set, work_t *work)
@@ -276,10 +311,20 @@ static int take(node_set_t *set, work_t *work)
     }
     if (meet(set, work, phase) < 0)
         return set->status;
-    for (int i = 0; !scans && i < set->size && work->line.to == PLACE_BUFFER; i++)
+    for (int i = 0; !scans && i < set->size && takes_shares(work); i++)
         take_share(set, work, (set->rank + i) % set->size);
     if (scans && work->line.to == PLACE_BUFFER)
         take_scanned(set, work);
+    node_done(set, phase);
+    return 0;
+}
+
+/* A result in a heap belongs to the program again when all have read it. */
+static int leave(node_set_t *set, work_t *work)
+{
+    const uint64_t phase = node_begin(set);
+    if (say(set, work, phase) < 0 || (is_heap(work->line.to) && meet(set, work, phase) < 0))
+        return set->status;
     node_done(set, phase);
     return 0;
 }
@@ -294,7 +339,7 @@ static int reduce_pieces(node_set_t *set, work_t *work)
     if (set->status < 0)
         return node_failed(set);
     work->line.bytes = bytes;
-    work->line.from = place_of(work->mine, bytes);
+    work->line.from = place_of(set, work->mine, bytes);
     lines[set->rank] = work->line;
     work->lines = lines;
     for (work->at = 0; work->at < bytes; work->at += work->length) {
@@ -303,7 +348,7 @@ static int reduce_pieces(node_set_t *set, work_t *work)
         if (give(set, work) < 0 || take(set, work) < 0)
             return set->status;
     }
-    return 0;
+    return work->heaped ? leave(set, work) : 0;
 }
 
 int node_allreduce_pieces(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce)
@@ -311,7 +356,7 @@ int node_allreduce_pieces(node_set_t *set, const void *mine, void *result, size_
     const size_t bytes = count * reduce->element;
     work_t work = {
         .reduce = reduce, .order = NODE_ORDER_ALL, .mine = mine, .result = result, .count = count, .end = bytes};
-    work.line.to = place_of(result, bytes);
+    work.line.to = place_of(set, result, bytes);
     return reduce_pieces(set, &work);
 }
 
@@ -322,7 +367,7 @@ int node_reduce_pieces(node_set_t *set, const void *mine, void *result, size_t c
     const int is_root = set->rank == root;
     work_t work = {.reduce = reduce, .order = NODE_ORDER_ROOT, .mine = mine, .result = result, .count = count};
     work.end = is_root ? bytes : 0;
-    work.line.to = is_root ? place_of(result, bytes) : PLACE_NOWHERE;
+    work.line.to = is_root ? place_of(set, result, bytes) : PLACE_NOWHERE;
     return reduce_pieces(set, &work);
 }
 
@@ -344,7 +389,7 @@ int node_scan_pieces(node_set_t *set, const void *mine, void *result, size_t cou
     work_t work = {.reduce = reduce, .order = NODE_ORDER_SCAN, .mine = mine, .result = result, .count = count};
     work.exclusive = exclusive;
     work.end = bytes;
-    work.line.to = set->rank == 0 ? PLACE_NOWHERE : place_of(result, bytes);
+    work.line.to = set->rank == 0 ? PLACE_NOWHERE : node_place_of(result, bytes);
     if (set->rank == 0 && !exclusive && result != mine && bytes > 0)
         memcpy(result, mine, bytes);
     return reduce_pieces(set, &work);

@@ -186,6 +186,19 @@ int node_allreduce_of(node_set_t *set, node_kind_t kind, const void *mine, void 
     return collect(set, phase, &tree, own, result, like_allreduce);
 }
 
+static void highest(const grp_reduce_t *reduce, const void *in, void *inout, size_t count)
+{
+    (void)reduce, (void)count;
+    if (*(const int *)in > *(int *)inout)
+        *(int *)inout = *(const int *)in;
+}
+
+int node_highest(node_set_t *set, node_kind_t kind, int *number)
+{
+    const grp_reduce_t reduce = {.apply = highest, .element = sizeof(*number), .commutes = 1};
+    return node_allreduce_of(set, kind, number, number, 1, &reduce);
+}
+
 int node_allreduce(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce)
 {
     return node_allreduce_of(set, NODE_TO_ALL, mine, result, count, reduce);

@@ -154,6 +154,7 @@ static void choose_waits(void)
 
 static void close_core(void)
 {
+    rt_heap_leave();
     if (rt.worker != NULL)
         vbn_worker_destroy(rt.worker);
     rt_heap_close();

@@ -8,12 +8,14 @@
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define LARGE (3 << 20)
+#define COPY_LEAST 4096 /* bytes of copies that count */
 #define MESSAGES 20
 #define PATIENCE 120.0 /* seconds until peers have mapped each other's heaps */
 
@@ -23,10 +25,20 @@ static _Atomic int kernel_copies;
 
 /* The core copies out of private memory by this call. */
 IN_FRONT ssize_t process_vm_readv(pid_t pid, const struct iovec *here, unsigned long mine, const struct iovec *there,
-                         unsigned long theirs, unsigned long flags)
+                                  unsigned long theirs, unsigned long flags)
 {
     kernel_copies++;
     return syscall(SYS_process_vm_readv, pid, here, mine, there, theirs, flags);
+}
+
+static _Atomic size_t copied; /* bytes of large copies */
+
+static void *(*volatile move)(void *, const void *, size_t) = memmove; /* the compiler does not make it memcpy */
+
+IN_FRONT void *memcpy(void *restrict to, const void *restrict from, size_t bytes)
+{
+    copied += bytes >= COPY_LEAST ? bytes : 0;
+    return move(to, from, bytes);
 }
 
 /* Mappings of heaps: this process's own is the only one that it may write. */
@@ -123,6 +135,45 @@ static void collectives(void)
         CHECK(mine[i] == i + size - 1 && all[i] == i % (count / size) + count / size * rank + size - 1);
     free(mine);
     free(all);
+}
+
+static double *private_memory(size_t bytes)
+{
+    return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+/* What a reduction copies at this rank. */
+static size_t copies_of_sum(const double *mine, double *sum, int count)
+{
+    const size_t before = copied;
+    MPI_Allreduce(mine, sum, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    return copied - before;
+}
+
+/* Operands are read where they lie: a rank copies its result, and nothing else. The bits are those of private data. */
+static void reductions(void)
+{
+    const int count = (1 << 16) * size;
+    const size_t bytes = (size_t)count * sizeof(double);
+    double *mine = malloc(bytes), *sum = malloc(bytes);
+    double *apart = private_memory(bytes), *expected = private_memory(bytes);
+    int others;
+    CHECK(in_heap(mine) && in_heap(sum) && !in_heap(apart) && !in_heap(expected));
+    for (int i = 0; i < count; i++)
+        mine[i] = apart[i] = (rank * 7919 + i % 1000 + 1) / 3.0 * (i % 2 == 0 ? 1e-9 : 1e9);
+    const size_t most = copies_of_sum(apart, expected, count);
+    (void)mappings(mine, &others);
+    CHECK(others == size - 1);
+    const size_t few = copies_of_sum(mine, sum, count);
+    const size_t operands = bytes / (size_t)size * (size_t)(size - 1); /* but for a rank's own share */
+    CHECK(few < most && most - few > operands - bytes / 100 && most - few < operands + bytes / 100);
+    CHECK(memcmp(sum, expected, bytes) == 0);
+    memset(sum, 0, bytes);
+    (void)copies_of_sum(rank == 1 ? apart : mine, rank == 0 ? apart : sum, count); /* private ones at two ranks */
+    CHECK(memcmp(rank == 0 ? apart : sum, expected, bytes) == 0);
+    CHECK(copies_of_sum(MPI_IN_PLACE, mine, count) == few && memcmp(mine, expected, bytes) == 0);
+    free(mine);
+    free(sum);
 }
 
 /* A buffer that its owner frees while peers read it: its bytes are anything, and nobody dies. */
@@ -367,8 +418,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*test)(void);
-    } parts[] = {{"messages", messages}, {"collectives", collectives}, {"freed", freed},    {"window", window},
-                 {"forks", forks},       {"threads", threads},         {"returns", returns}};
+    } parts[] = {
+        {"messages", messages}, {"collectives", collectives}, {"freed", freed},     {"window", window},
+        {"forks", forks},       {"threads", threads},         {"returns", returns}, {"reductions", reductions}};
     unsigned char *early = malloc(LARGE);
     memset(early, 5, LARGE);
     if (argc > 2) /* before the library is there */

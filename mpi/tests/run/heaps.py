@@ -43,6 +43,26 @@ def without_kernel_copies(build):
     return run(build, 3, "messages", VBN_TL_SHM_COPY="false")
 
 
+def read_by_reductions(build):
+    """Without a copy of the operands; of two ranks where no message is the faster way."""
+    ask_for_malloc(build)
+    wrong = run(build, 2, "reductions", VBN_MPI_LARGE_PAIRS="pieces")
+    for ranks in (3, 4, 9):
+        wrong += run(build, ranks, "reductions")
+    return wrong
+
+
+def bits_of_reductions(build):
+    """Blocks of malloc beside those of MPI_Alloc_mem, at the same and at different ranks."""
+    ask_for_malloc(build)
+    wrong = []
+    for program, counts in (("reduces_mapped", (2, 3, 5)), ("pairs", (2,)), ("slots", (3,))):
+        for ranks in counts:
+            status, out, err = launch(build, "-n", ranks, build / "tests" / program, environment=NODE)
+            wrong += expect(status == 0 and not err, program, ranks, out, err)
+    return wrong
+
+
 def stands_aside(build):
     """Without the memory, or without the library, everything works; a line says why."""
     ask_for_malloc(build)
@@ -100,5 +120,5 @@ def other_programs(build):
     return expect(status == 0 and out.splitlines() == ["0 5"] * 2, out, err)
 
 
-TESTS = (in_ranks, in_one_process, without_kernel_copies, stands_aside, path_that_cannot_be_preloaded, explains, keeps_preloaded,
-         other_programs)
+TESTS = (in_ranks, in_one_process, without_kernel_copies, read_by_reductions, bits_of_reductions, stands_aside,
+         path_that_cannot_be_preloaded, explains, keeps_preloaded, other_programs)
