@@ -41,8 +41,9 @@ bool am_may_announce(proto_engine_t *engine, vbn_peer_t *peer, const proto_heade
 /* ---- pull.c: announced messages */
 /* Gets the data of an announced message, one way or the other. The op is set up, but for its state. */
 vbn_status_t pull_start(proto_op_t *op, const proto_place_t *place, unsigned stages);
-/* Which of the ways that need no mapping the pull takes: as the pair has measured, else as the costs say. */
-pick_way_t pull_pick(proto_op_t *op, bool may_read);
+/* How the pull goes whose data lies at stream.key of the sender's process (0: we may not read it), or in direct.import (NULL: we
+ * have not mapped it): as the pair has measured, else as the costs say. */
+pick_way_t pull_pick(proto_op_t *op);
 /* It did not go as that said. */
 void pull_strayed(proto_op_t *op);
 /* Rows of kinds.c. */

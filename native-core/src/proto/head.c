@@ -18,7 +18,7 @@ static bool pays(const proto_op_t *op, const proto_header_t *header)
     proto_peer_t *p = proto_peer_of(s->peer);
     tl_direct_t direct;
     const bool tagged = header->type == PROTO_TAG_RTS || header->type == PROTO_TAG_RTS_AT;
-    const bool copied = header->place.key != 0 || (op->direct.offered && !s->engine->measures);
+    const bool copied = op->direct.offered && !s->engine->measures;
     return tagged && header->stages == 0 && !copied && s->length >= PICK_LEAST && p->announced == 1 &&
            cursor_contiguous(&s->cursor, s->length) != NULL && link_direct(s->peer, &direct) && !pauses(p);
 }

@@ -4,12 +4,12 @@
 
 #define TRIES 2u /* of each way at first: K1 */
 
-unsigned pick_row(uint64_t bytes)
+unsigned pick_row(uint64_t bytes, bool mapped)
 {
     unsigned row = 0;
     while (row + 1 < PICK_CLASSES && bytes >= (uint64_t)PICK_LEAST << (row + 1))
         row++;
-    return row;
+    return mapped ? PICK_CLASSES + row : row;
 }
 
 pick_way_t pick_fastest(const pick_t *pick, unsigned row, unsigned ways)
@@ -41,9 +41,8 @@ static void start(pick_t *pick, uint64_t now_ns)
     pick->spoilt = false;
 }
 
-pick_way_t pick_begin(pick_t *pick, uint64_t bytes, unsigned ways, uint64_t now_ns)
+pick_way_t pick_begin(pick_t *pick, unsigned row, unsigned ways, uint64_t now_ns)
 {
-    const unsigned row = pick_row(bytes);
     if (pick->pending++ == 0) {
         start(pick, now_ns);
         pick->row = (uint8_t)row;

@@ -15,11 +15,16 @@ static void remote_free(vbn_am_remote_t *remote)
     mpool_put(&remote->engine->remotes, remote);
 }
 
-static pick_way_t by_costs(const proto_op_t *op, bool may_read)
+static bool is_mapped(const proto_op_t *op)
+{
+    return op->direct.import != NULL;
+}
+
+static pick_way_t by_costs(const proto_op_t *op)
 {
     const proto_stream_t *s = &op->stream;
     const cost_limit_t *limits = cost_limits(s->engine, s->peer);
-    if (!may_read || s->length < limits->direct_from)
+    if (!is_mapped(op) && (s->key == 0 || s->length < limits->direct_from))
         return PICK_PACKETS;
     return s->length < limits->help_from ? PICK_READ : PICK_BOTH;
 }
@@ -34,14 +39,15 @@ static pick_t *pick_of(const proto_op_t *op)
     return p->pick;
 }
 
-pick_way_t pull_pick(proto_op_t *op, bool may_read)
+pick_way_t pull_pick(proto_op_t *op)
 {
     const uint64_t bytes = op->stream.length;
-    pick_t *pick = may_read && bytes >= PICK_LEAST ? pick_of(op) : NULL;
+    const bool by_kernel = op->stream.key != 0, may_copy = by_kernel || is_mapped(op);
+    pick_t *pick = may_copy && bytes >= PICK_LEAST ? pick_of(op) : NULL;
     if (pick == NULL)
-        return by_costs(op, may_read);
-    const unsigned ways = bytes < COST_HELP_LEAST ? PICK_READ + 1u : PICK_WAYS;
-    const pick_way_t way = pick_begin(pick, bytes, ways, os_now_ns());
+        return by_costs(op);
+    const unsigned ways = bytes < COST_HELP_LEAST || !by_kernel ? PICK_READ + 1u : PICK_WAYS;
+    const pick_way_t way = pick_begin(pick, pick_row(bytes, is_mapped(op)), ways, os_now_ns());
     op->code = (uint8_t)(1 + way);
     return way;
 }

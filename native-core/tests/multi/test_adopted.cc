@@ -39,7 +39,15 @@ struct Sink {
     vbn_op_t op{};
     iovec iov{room.data(), MESSAGE};
 
-    explicit Sink(Node &node) { MUST(vbn_am_handler(node.worker, 1, on_message, this) == VBN_OK); }
+    Node &node;
+
+    explicit Sink(Node &to) : node(to) { MUST(vbn_am_handler(node.worker, 1, on_message, this) == VBN_OK); }
+    void next()
+    {
+        node.until([&] { return op.complete == 1; });
+        op.complete = 0;
+        MUST(op.status == VBN_OK);
+    }
 
     static void on_message(void *arg, const vbn_am_message_t *message)
     {
@@ -47,13 +55,14 @@ struct Sink {
         if (message->remote == nullptr)
             return;
         self->op = {};
-        MUST(message->length == MESSAGE && vbn_am_pull(message->remote, &self->iov, 1, &self->op) >= 0);
+        self->iov.iov_len = message->length;
+        MUST(message->length <= MESSAGE && vbn_am_pull(message->remote, &self->iov, 1, &self->op) >= 0);
     }
 };
 
-void send_out_of(Node &node, uint8_t *data)
+void send_out_of(Node &node, uint8_t *data, size_t bytes = MESSAGE)
 {
-    iovec iov{data, MESSAGE};
+    iovec iov{data, bytes};
     vbn_op_t hello{}, op{};
     vbn_status_t status = vbn_am_send(node.peers[0], 1, nullptr, 0, nullptr, 0, 0, &hello);
     MUST(status >= 0);
@@ -95,10 +104,8 @@ TEST(Adopted, a_message_out_of_adopted_memory_is_copied_without_the_kernel)
             sender(node, shared);
         for (int round = 1; rank == 0 && round <= 3; round++) {
             uint64_t mapped = counter(node, "get.mapped.bytes");
-            node.until([&] { return sink.op.complete == 1; });
-            sink.op.complete = 0;
-            MUST(sink.op.status == VBN_OK &&
-                 sink.room == std::vector<uint8_t>(MESSAGE, static_cast<uint8_t>(round % 3)));
+            sink.next();
+            MUST(sink.room == std::vector<uint8_t>(MESSAGE, static_cast<uint8_t>(round % 3)));
             MUST(round == 1 || counter(node, "get.mapped.bytes") == mapped + MESSAGE);
             MUST(counter(node, "copy.read.bytes") == 0);
             node.barrier(shared, round);
@@ -107,6 +114,63 @@ TEST(Adopted, a_message_out_of_adopted_memory_is_copied_without_the_kernel)
         node.close();
     });
     EXPECT_EQ(codes, (std::vector<int>{0, 0}));
+}
+
+constexpr size_t FIRST = 64 << 10; /* messages of another class, until the receiver has mapped the memory */
+constexpr int TRIALS = 6;          /* two of each way */
+
+void send_each_way(Node &node, Shared &shared)
+{
+    Own own(BYTES);
+    vbn_mem_t *mem = nullptr;
+    int stage = 1;
+    MUST(vbn_mem_adopt(node.context, own.fd, own.at, BYTES, &mem) == VBN_OK);
+    node.connect(shared, 0);
+    for (; shared.key_length[0] == 0; node.barrier(shared, stage++))
+        send_out_of(node, own.at, FIRST);
+    for (int trial = 0; trial < TRIALS; node.barrier(shared, stage++), trial++) {
+        memset(own.at, trial, MESSAGE);
+        send_out_of(node, own.at);
+    }
+    MUST(vbn_mem_free(mem) == VBN_OK);
+}
+
+void hear_each_way(Node &node, Shared &shared, bool by_kernel)
+{
+    Sink sink(node);
+    int stage = 1;
+    for (; shared.key_length[0] == 0; node.barrier(shared, stage++)) {
+        sink.next();
+        shared.key_length[0] = counter(node, "get.mapped.bytes");
+    }
+    for (int trial = 0; trial < TRIALS; node.barrier(shared, stage++), trial++) {
+        const uint64_t mapped = counter(node, "get.mapped.bytes"), streamed = counter(node, "get.stream.bytes");
+        sink.next();
+        MUST(sink.room == std::vector<uint8_t>(MESSAGE, static_cast<uint8_t>(trial)));
+        if (trial < 2)
+            MUST(counter(node, "get.stream.bytes") == streamed + MESSAGE);
+        else if (trial < 4)
+            MUST(counter(node, "get.mapped.bytes") == mapped + MESSAGE);
+        else if (by_kernel) /* the sender may write a part */
+            MUST(counter(node, "get.stream.bytes") == streamed);
+    }
+    MUST(counter(node, "copy.read.bytes") <= (by_kernel ? stage * FIRST : 0));
+}
+
+TEST(Adopted, each_way_is_measured_for_memory_that_is_mapped)
+{
+    for (const char *by_kernel : {"true", "false"}) {
+        auto codes = multi::launch(2, [&](int rank, Shared &shared) {
+            MUST(setenv("VBN_PROTO_COST_FILE", "", 1) == 0 && setenv("VBN_TL_SHM_COPY", by_kernel, 1) == 0);
+            Node node(shared, rank, 2, "self,shm");
+            if (rank == 1)
+                send_each_way(node, shared);
+            else
+                hear_each_way(node, shared, by_kernel[0] == 't');
+            node.close();
+        });
+        EXPECT_EQ(codes, (std::vector<int>{0, 0})) << by_kernel;
+    }
 }
 
 TEST(Adopted, what_others_may_shorten_is_refused_and_the_mapping_stays_the_callers)

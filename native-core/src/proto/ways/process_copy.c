@@ -14,7 +14,7 @@
  * progress call, of the transfer that came first. Help is requested for the next AHEAD transfers, oldest first, so that both
  * sides copy the same one. What cannot be copied falls back to packets: the receiver closes the claim, waits for HELPED if a
  * chunk was taken, and sends PULL. The first message out of a memory does not wait for its mapping: it is read from the
- * process, or sent in packets.
+ * process, or sent in packets. Packets also come where the pair has measured that they are faster (pick.h), mapped or not.
  *
  * D1 the sender's buffer is not given back before STATUS, the receiver's not while the helper, or who writes (mapped_write.c), has
  * a chunk (transports keep that up when the connection ends: tl_ops_t.direct). D2 the receiver completes only after
@@ -156,11 +156,12 @@ static bool choose_source(proto_op_t *op, const proto_place_t *place, const tl_d
 /* Whether the receiver copies, with help or alone; else the next way is tried. */
 static bool copies(proto_op_t *op)
 {
-    const proto_stream_t *s = &op->stream;
-    pick_way_t way = op->direct.import == NULL                                ? pull_pick(op, s->key != 0)
-                     : s->length < cost_limits(s->engine, s->peer)->help_from ? PICK_READ
-                                                                              : PICK_BOTH;
+    const pick_way_t way = pull_pick(op);
     op->direct.alone = way != PICK_BOTH;
+    if (way == PICK_PACKETS && op->direct.import != NULL) {
+        mem_import_release(op->direct.import);
+        op->direct.import = NULL;
+    }
     return way != PICK_PACKETS;
 }
 
