@@ -5,12 +5,13 @@ A rank is killed in each collective: blocking, non-blocking, persistent, between
 levels, and by messages alone. Where mpiexec sees it, it ends the job; where it does not, the collective ends with an error
 at the other ranks. --full: each with each.
 """
+import os
 import re
 import socket
 import subprocess
 
 from cases import Case
-from runner import HERE, LIMIT, Skipped, expect, launch, started
+from runner import HERE, LIMIT, Skipped, expect, instrumented, launch, started
 
 RANKS = 4
 FORBIDDEN = 77
@@ -49,20 +50,39 @@ def killed(way, call, layout, long=False):
                 lambda build: dies(build, way, call, layout, status, [*words, host]), long)
 
 
-def unseen(build, call, layout, program="dies"):
-    """mpiexec does not see the end of rank 1."""
-    missing = {f"rank {rank}: an error\n" for rank in range(RANKS) if rank != 1}
-    if call.lower().lstrip("i").startswith("neighbor"):
-        missing.remove("rank 3: an error\n")  # its neighbours are 2 and 0
+def end_elsewhere(build, missing, *words, **environment):
+    """Each of these lines comes, though mpiexec sees no end."""
     lines = []
-    with started(build, "-n", RANKS, *LAYOUTS[layout][0], build / "tests" / program, "unseen", *call.split(),
-                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL) as process:
+    with started(build, *words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                 env={**os.environ, **environment}) as process:
         while missing and (line := process.stdout.readline()):
             lines.append(line)
             missing.discard(line)
         process.terminate()
         _, err = process.communicate()
     return expect(not missing, f"within {LIMIT} s no end at:", *sorted(missing), "there was:", *lines, err)
+
+
+def unseen(build, call, layout, program="dies"):
+    """mpiexec does not see the end of rank 1."""
+    missing = {f"rank {rank}: an error\n" for rank in range(RANKS) if rank != 1}
+    if call.lower().lstrip("i").startswith("neighbor"):
+        missing.remove("rank 3: an error\n")  # its neighbours are 2 and 0
+    return end_elsewhere(build, missing, "-n", RANKS, *LAYOUTS[layout][0], build / "tests" / program, "unseen", *call.split())
+
+
+def unseen_of_two(build, call, way):
+    return end_elsewhere(build, {"rank 0: an error\n"}, "-n", 2, build / "tests/dies", "unseen", call, VBN_MPI_LARGE_PAIRS=way)
+
+
+def unseen_with_heaps(build, call, ranks):
+    """Of the shell that has started rank 1 mpiexec sees no end. (A child of fork() alone would have no heap.)"""
+    if instrumented(build):
+        raise Skipped("sanitizers have a malloc of their own")
+    missing = {f"rank {rank}: an error\n" for rank in range(ranks) if rank != 1}
+    shell = '"$0" "$@"; exec sleep 1000'
+    return end_elsewhere(build, missing, "-n", ranks, "sh", "-c", shell, build / "tests/dies", "stays", call, VBN_MPI_HEAP="node",
+                         VBN_MPI_LARGE_PAIRS="pieces")
 
 
 def end_with_errors(build, layout, missing, program, *words):
@@ -150,6 +170,15 @@ def of_collectives():
                     yield killed("kill", call + " inter", layout, not usual)
 
 
+def of_large():
+    """Two ranks that exchange much data, by each of the ways that they measure; ranks that read each other's heaps."""
+    for call in ("Bcast", "Alltoall", "Allreduce"):
+        for way in ("pieces", "messages"):
+            yield Case(f"death unseen in {call} of two by {way}", lambda build, a=(call, way): unseen_of_two(build, *a))
+    for call, ranks in (("Allreduce", 2), ("Allreduce", 4), ("Reduce_scatter", 3), ("Scan", 4)):
+        yield Case(f"death unseen in {call} of {ranks} with heaps", lambda build, a=(call, ranks): unseen_with_heaps(build, *a))
+
+
 def of_windows():
     """Each synchronisation, and what makes windows and communicators: once inside and once unseen, the layouts in turns."""
     makers = ("free", "dup", "idup", "split", "allocate", "group")
@@ -184,6 +213,7 @@ def cases():
     yield from of_sessions()
     yield from of_absent()
     yield from of_groups()
+    yield from of_large()
     yield from of_windows()
     for way, status, words in WAYS:
         for layout in LAYOUTS:

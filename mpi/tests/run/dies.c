@@ -2,7 +2,8 @@
  * dies.c - not a rule: a job of which rank 1 ends in the middle, for run.py. usage: dies WAY CALL [inter]; WAY: see end();
  * CALL: the name of a collective in one of its forms, or receive. inter: between the even and the odd ranks.
  * inside, unseen: rank 1 is killed by a timer while it does nothing but this collective. unseen: mpiexec does not see that, and
- * each of the others says so when the collective has ended with an error; it goes on calling.
+ * each of the others says so when the collective has ended with an error; it goes on calling. stays: the same, where a process that
+ * mpiexec has started stays.
  * more, less: nobody is killed, but from some call on rank 1 has other counts than the others, first more or first less of them.
  */
 #include <mpi.h>
@@ -28,8 +29,8 @@ static MPI_Request request;
 static int size;
 static int n; /* elements of a block */
 static int root;
-static int out[2 * RANKS * MOST];
-static int in[2 * RANKS * MOST];
+static int *out; /* 2 * RANKS * MOST each; of malloc, which may be in memory that ranks map */
+static int *in;
 static int counts[2 * RANKS]; /* n each */
 static int displs[2 * RANKS];
 static MPI_Aint gaps[2 * RANKS]; /* displs in bytes */
@@ -109,7 +110,7 @@ static void kill_itself(int number)
 static void end(const char *way)
 {
     const struct itimerval soon = {.it_value.tv_usec = 200};
-    if (strcmp(way, "inside") == 0 || strcmp(way, "unseen") == 0) {
+    if (strcmp(way, "inside") == 0 || strcmp(way, "unseen") == 0 || strcmp(way, "stays") == 0) {
         signal(SIGALRM, kill_itself);
         setitimer(ITIMER_REAL, &soon, NULL);
         return;
@@ -208,9 +209,12 @@ int main(int argc, char **argv)
         list();
         return 0;
     }
-    const int unseen = argc > 2 && strcmp(argv[1], "unseen") == 0;
-    if (unseen)
+    const int stays = argc > 2 && strcmp(argv[1], "stays") == 0;
+    const int unseen = stays || (argc > 2 && strcmp(argv[1], "unseen") == 0);
+    if (unseen && !stays)
         stand_in();
+    out = calloc(2 * RANKS * MOST, sizeof(*out));
+    in = calloc(2 * RANKS * MOST, sizeof(*in));
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
