@@ -256,6 +256,15 @@ def refused_memory(build):
     return expect(status == 0 and len(said) == 1 and "memfd_create" in said[0] and "go by messages" in said[0], status, out, err)
 
 
+def sleeps(build):
+    """A rank that waits sleeps: on processors of its own after a while of polls, on one for two ranks after a few tries."""
+    first = min(os.sched_getaffinity(0))
+    found = [launch(build, "-n", 2, build / "tests/sleeps", 64, preexec_fn=lambda: os.sched_setaffinity(0, {first}))]
+    if len(os.sched_getaffinity(0)) > 1:
+        found.append(launch(build, "-n", 2, build / "tests/sleeps", 0))
+    return [line for one in found for line in expect(one == (0, "", ""), *one)]
+
+
 def computes_for_long(build):
     """A rank that computes for a minute loses nobody."""
     for fakes in ([], ["-fake-hosts", 2, "-ppn", 1]):
@@ -286,7 +295,7 @@ def many_windows(build):
 
 OWN = (terminated, options, options_of_others, labels, whole_lines, standard_input, bad_options, program_of_this_folder,
        wrong_launcher, singleton, fatal, examples, bench, ends_quietly, hydra, no_lasting_files, settings, ways_of_pairs,
-       scarce_addresses, refused_memory)
+       scarce_addresses, refused_memory, sleeps)
 
 # The first word of a test's name, and the tests.
 GROUPS = (("mpiexec", leftovers.TESTS), ("mpiexec", OWN), ("lines", lines.TESTS), ("ends", ends.TESTS), ("asked", asked.TESTS),
