@@ -26,6 +26,7 @@ import org.verbena.core.greeting.Greeter;
 import org.verbena.core.plugin.LocalAddress;
 import org.verbena.core.plugin.PluginSetting;
 import org.verbena.core.plugin.RepeatedStart;
+import org.verbena.core.plugin.SettingTable;
 import org.verbena.core.plugin.StreamBudget;
 import org.verbena.hadoop.hdfs.memory.MemoryLedger;
 import org.verbena.hadoop.hdfs.settings.HdfsConf;
@@ -122,14 +123,15 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
         return obstacle == null;
     }
 
-    /** Who answers small reads by the core. */
+    /** Who answers small reads by the core: Hadoop, unless the DataNode is told. The default is that of clients. */
     private boolean answersReads() {
-        if (!HdfsConf.table(dataNode.getConf()).choice(PluginSetting.HDFS_READER).equals("auto")) {
+        SettingTable table = HdfsConf.table(dataNode.getConf());
+        if (!table.isSet(PluginSetting.HDFS_READER) || !table.choice(PluginSetting.HDFS_READER).equals("auto")) {
             return false;
         }
         String obstacle = XceiverBridge.readsObstacle(dataNode);
         if (obstacle != null) {
-            LOG.info("Hadoop answers all reads by the core: {}", obstacle);
+            LOG.info("Hadoop answers all reads by the core, in spite of {}=auto: {}", PluginSetting.HDFS_READER, obstacle);
         }
         return obstacle == null;
     }
