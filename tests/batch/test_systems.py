@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""With --full: HBase and Spark started in sessions, over the session's HDFS. The nodes are on this host."""
+"""With --full: HBase and Spark in sessions over the session's HDFS, and a burst buffer that cannot be flushed. The nodes are on
+this host."""
 import json
 import os
 import re
@@ -16,6 +17,7 @@ from servers import java as hbase  # noqa: E402
 FULL = unittest.skipUnless(os.environ.get("VERBENA_TEST_FULL"), "with --full")
 HADOOP, HBASE = os.environ.get("VERBENA_HADOOP_JAR"), os.environ.get("VERBENA_HBASE_JAR")
 SPARK = os.environ.get("SPARK_HOME")
+SERVER = ROOT / ".verbena/build/memcached-release/verbena-memcached"
 JOB = ROOT / "tests/hadoop/spark_job.py"
 ROWS = 2000
 LIMIT = 2400  # seconds of a session, also on a loaded machine
@@ -26,15 +28,30 @@ LINES = "create things f\nput things row f:column value\nget things row\n"
 @FULL
 @unittest.skipUnless(HADOOP, "needs hadoop-rdma's jar")
 class SystemsTest(Case):
-    def session(self, *more):
-        """(status, output) of a run over HDFS of two nodes."""
+    def run_hadoop(self, *more):
+        """(status, output) of a run of two nodes."""
         return self.run_all(*self.words(
             "run", "--local-nodes", "2", "--time-limit", str(LIMIT), "--ready", str(LIMIT), "--hadoop", java.library(),
-            "--jar", HADOOP, "--mode", "hhh", "--memory", "64m", "--heap", "512", "--set", "hdfs-site:dfs.replication=2",
-            "--set", "hdfs-site:dfs.blocksize=8m", *more), limit=LIMIT)
+            "--jar", HADOOP, "--heap", "512", *more), limit=LIMIT)
+
+    def session(self, *more):
+        """With HDFS."""
+        return self.run_hadoop("--mode", "hhh", "--memory", "64m", "--set", "hdfs-site:dfs.replication=2", "--set",
+                               "hdfs-site:dfs.blocksize=8m", *more)
 
     def tails(self):
         return "".join(f"\n{path}:\n{path.read_text(errors='replace')[-3000:]}" for path in (self.work / "log").glob("*.log"))
+
+    def test_a_file_that_cannot_be_flushed_is_named_and_the_session_fails(self):
+        records = self.folder / "shared/.verbena-buffer"
+        damage = f"mkdir '{records}' && printf 'damaged\\n\\n' >'{records}/1.closed'"
+        (self.folder / "shared").mkdir()
+        status, output = self.run_hadoop("--mode", "hhh-l-bb", "--shared", str(self.folder / "shared"), "--buffer", "64",
+                                         "--memcached-program", str(SERVER), "--", "sh", "-c", damage)
+        self.assertEqual(status, 1, output + self.tails())
+        self.assertRegex(output, r"/\.verbena-buffer/1\.closed has not the bytes that the burst buffer wrote")
+        self.assertIn("the burst buffer has files that are not on the shared folder: see the lines above", output)
+        self.assert_nothing_left()
 
     @unittest.skipUnless(HBASE, "needs hbase-rdma's jar")
     def test_hbase_serves_a_table_over_hdfs_by_the_core(self):
