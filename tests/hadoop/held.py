@@ -70,13 +70,13 @@ class HeldJobs(Waiting):
         return "", {}
 
     def assert_right(self, maps, reducers=1):
-        """The words, and so many attempts."""
+        """The words, and so many attempts; reducers=None: any."""
         done = self.cluster.run("hdfs", "dfs", "-cat", "/counted/part-r-*")
         found = dict(line.split("\t") for line in done.stdout.splitlines())
         self.assertEqual({word: int(count) for word, count in found.items()}, dict(self.expected))
         of_job = self.counters["Job Counters"]
-        self.assertEqual(of_job["Launched map tasks"], maps)
-        self.assertEqual(of_job["Launched reduce tasks"], reducers)
+        self.assertEqual(of_job["Launched map tasks"], maps, of_job)
+        self.assertIn(reducers, (None, of_job["Launched reduce tasks"]), of_job)
 
     def outputs(self):
         """Of maps that have ended."""
