@@ -88,7 +88,8 @@ void words_read_file(words_t *words, const char *option, const char *path)
     char *line = NULL, *word, open;
     size_t room = 0;
     int number = 0;
-    list_t list = {.words = NULL};
+    static char between[] = ":"; /* parse_part drops it */
+    static list_t list;          /* of one file; the arguments of programs stay in it */
     if (words->of_file)
         words_refuse("%s %s: a file of programs names no other one", option, path);
     if (words->at != words->end)
@@ -105,7 +106,7 @@ void words_read_file(words_t *words, const char *option, const char *path)
                     "quotes",
                     option, path, number, open, open);
             if (first && list.count > 0)
-                add(&list, strdup(":"));
+                add(&list, between);
             add(&list, strdup(word));
         }
     }
