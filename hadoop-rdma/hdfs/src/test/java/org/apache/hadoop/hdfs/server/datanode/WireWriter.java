@@ -96,6 +96,12 @@ final class WireWriter implements AutoCloseable {
         out.flush();
     }
 
+    /** Sends all, and no more. */
+    void endOutput() throws IOException {
+        out.flush();
+        socket.shutdownOutput();
+    }
+
     PipelineAck ack() throws IOException {
         out.flush();
         PipelineAck ack = new PipelineAck();
