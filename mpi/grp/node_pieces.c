@@ -106,9 +106,9 @@ enum { LACK_NOTHING, LACK_HEAPS, LACK_MEMORY };
 int node_pieces_ready(node_set_t *set)
 {
     unsigned char key[VBN_KEY_MAX];
-    int lack = rt_heap_key(key) > 0 ? LACK_NOTHING : LACK_HEAPS;
     if (set->pieces_state != PIECES_NEW)
         return set->pieces_state == PIECES_YES;
+    int lack = rt_heap_key(key) > 0 ? LACK_NOTHING : LACK_HEAPS;
     if (rt_node_quarter() < RT_NODE_PIECES || rt_node_commit(buffer_of(set, set->rank, 0), 2 * (size_t)NODE_PIECE) != 0)
         lack = LACK_MEMORY;
     int status = node_highest(set, NODE_PIECES, &lack);
