@@ -257,12 +257,13 @@ def refused_memory(build):
 
 
 def sleeps(build):
-    """A rank that waits sleeps: on processors of its own after a while of polls, on one for two ranks after a few tries."""
-    first = min(os.sched_getaffinity(0))
-    found = [launch(build, "-n", 2, build / "tests/sleeps", 64, preexec_fn=lambda: os.sched_setaffinity(0, {first}))]
-    if len(os.sched_getaffinity(0)) > 1:
-        found.append(launch(build, "-n", 2, build / "tests/sleeps", 0))
-    return [line for one in found for line in expect(one == (0, "", ""), *one)]
+    """A rank that waits sleeps. Where two ranks have one processor it does so after a few tries, which are counted without
+    progress.spin: that is a time."""
+    one = {min(os.sched_getaffinity(0))}
+    found = [launch(build, "-n", 2, build / "tests/sleeps", 1 << 30),
+             launch(build, "-n", 2, build / "tests/sleeps", 64, environment={"VBN_PROGRESS_SPIN": "0"},
+                    preexec_fn=lambda: os.sched_setaffinity(0, one))]
+    return [line for each in found for line in expect(each == (0, "", ""), *each)]
 
 
 def computes_for_long(build):
