@@ -215,7 +215,8 @@ class WithoutSessionTest(unittest.TestCase):
         server, path = self.start({})
         self.assertEqual(path.parent.stat().st_mode & 0o777, 0o700)
         self.assertIn("messages through the core", self.explained(server))
-        self.assertIn("messages through the core", self.explained(server, XDG_RUNTIME_DIR=os.environ["XDG_RUNTIME_DIR"]))
+        with tempfile.TemporaryDirectory() as folder: # a folder of many servers may have a key that a killed one has left
+            self.assertIn("messages through the core", self.explained(server, XDG_RUNTIME_DIR=folder))
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can make folders of other users")
     def test_a_session_of_another_user_is_not_used(self):

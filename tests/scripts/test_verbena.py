@@ -42,8 +42,8 @@ class VerbenaTest(unittest.TestCase):
 
     def test_help_of_demo_names_every_demonstration(self):
         text = run("demo", "--help").stdout
-        for name in re.search(r"^    ([a-z| ]+)\)\n        \"demo_\$1\"$", VERBENA.read_text(), re.MULTILINE)[1].split(" | "):
-            self.assertIn(f"./verbena demo {name}\n", text)
+        for name in re.search(r"^    ([a-z| ]+)\)\n        \"demo_\$1\" ", VERBENA.read_text(), re.MULTILINE)[1].split(" | "):
+            self.assertIn(f"./verbena demo {name} [--minutes ", text)
         self.assertIn("shmem", run("bench", "--help").stdout)
 
     def test_help_names_each_variable_that_a_user_may_set(self):
