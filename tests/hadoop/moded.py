@@ -124,6 +124,11 @@ class ModeCase(unittest.TestCase):
         """A writer waits for one replica of a block; the NameNode hears of the others later."""
         self.wait_for(f"{path} lies in {tiers}", lambda: self.tiers(path) == tiers)
 
+    def report_blocks(self):
+        """Each DataNode tells all its blocks: a NameNode that had no deletion for it, since one of both was restarted, has now."""
+        for name in self.names():
+            self.hdfs("dfsadmin", "-triggerBlockReport", f"{HOST}:{self.cluster.ports[name + '-ipc']}")
+
     def empty_memory(self):
         """Waits until the memory tiers have room again: Hadoop deletes files of blocks later."""
         self.wait_for("the memory tiers are empty",

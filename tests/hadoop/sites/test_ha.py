@@ -15,7 +15,6 @@ from case import new_key  # noqa: E402  (needs the path above)
 from cluster import conf, java, ready  # noqa: E402
 from cluster.ha import OBSERVED, PROXY, SITE, HighlyAvailable  # noqa: E402
 from daemons import processes  # noqa: E402
-from daemons.ports import HOST  # noqa: E402
 from moded import SMALL_FILES, TIERS, Moded, ModeCase  # noqa: E402
 from test_rpc import by_core  # noqa: E402
 
@@ -54,8 +53,7 @@ class HaCase(ModeCase):
             if name not in self.cluster.running():
                 self.cluster.launch(name)
         self.cluster.await_hdfs()
-        for name in self.names():  # a NameNode that was killed had deletions of blocks which the next one learns from reports
-            self.hdfs("dfsadmin", "-triggerBlockReport", f"{HOST}:{self.cluster.ports[name + '-ipc']}")
+        self.report_blocks()
         self.empty_memory()
 
     def other(self):

@@ -29,6 +29,7 @@ class RouterTest(FederationCase):
                            by_core(new_key(cls.folder / "rpc.key")), datanodes=cls.datanodes)
 
     def setUp(self):
+        self.report_blocks()
         self.empty_memory()  # what other tests have deleted leaves it later, and no block comes into it until then
 
     def test_files_of_both_name_spaces_travel_by_the_core_and_lie_by_the_mode(self):
