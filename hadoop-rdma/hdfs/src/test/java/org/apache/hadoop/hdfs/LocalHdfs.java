@@ -3,6 +3,7 @@
 package org.apache.hadoop.hdfs;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -133,16 +134,19 @@ public class LocalHdfs implements AutoCloseable {
         return files.getClient().getLocatedBlocks(path.toString(), 0).get(0);
     }
 
+    /** How many replicas of the file's first block the NameNode has heard of. */
+    public static int replicas(DistributedFileSystem files, org.apache.hadoop.fs.Path path) {
+        try {
+            return block(files, path).getLocations().length;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     /** What each replica of a file's first block holds: read from one DataNode each, with its checksums. */
     public static boolean isEverywhere(DistributedFileSystem files, org.apache.hadoop.fs.Path path, byte[] content, int replicas)
             throws IOException, InterruptedException {
-        until(replicas + " replicas of " + path, () -> {
-            try {
-                return block(files, path).getLocations().length == replicas;
-            } catch (IOException e) {
-                throw new AssertionError(e);
-            }
-        });
+        until(replicas + " replicas of " + path, () -> replicas(files, path) == replicas);
         for (var node : block(files, path).getLocations()) {
             try (DFSInputStream in = files.getClient().open(path.toString())) {
                 for (var other : block(files, path).getLocations()) {

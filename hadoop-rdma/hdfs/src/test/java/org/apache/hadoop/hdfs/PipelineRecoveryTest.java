@@ -202,11 +202,14 @@ final class PipelineRecoveryTest {
                 out.write(content, 150 * CHUNK, 50 * CHUNK);
             }
         }
+        // A file is closed when the NameNode has heard of one replica, which may be the damaged one.
+        LocalHdfs.until("the NameNode knows a good replica", () -> LocalHdfs.replicas(files, path) > 1);
         try (var in = files.open(path)) {
             assertArrayEquals(content, in.readAllBytes());
+        } finally {
+            start(number);
+            cluster.untilLive(NODES);
         }
-        start(number);
-        cluster.untilLive(NODES);
     }
 
     /** Changes a byte of the checksums. */
