@@ -134,19 +134,29 @@ public class LocalHdfs implements AutoCloseable {
         return files.getClient().getLocatedBlocks(path.toString(), 0).get(0);
     }
 
-    /** How many replicas of the file's first block the NameNode has heard of. */
-    public static int replicas(DistributedFileSystem files, org.apache.hadoop.fs.Path path) {
-        try {
-            return block(files, path).getLocations().length;
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+    /** Waits until the NameNode has heard of so many replicas of each block: it closes a file when it has heard of one. */
+    public static void untilKnown(DistributedFileSystem files, org.apache.hadoop.fs.Path path, int replicas)
+            throws InterruptedException {
+        until(replicas + " replicas of " + path, () -> {
+            try {
+                return files.getClient().getLocatedBlocks(path.toString(), 0).getLocatedBlocks().stream()
+                    .allMatch(block -> block.getLocations().length >= replicas);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
     }
 
     /** What each replica of a file's first block holds: read from one DataNode each, with its checksums. */
     public static boolean isEverywhere(DistributedFileSystem files, org.apache.hadoop.fs.Path path, byte[] content, int replicas)
             throws IOException, InterruptedException {
-        until(replicas + " replicas of " + path, () -> replicas(files, path) == replicas);
+        until(replicas + " replicas of " + path, () -> {
+            try {
+                return block(files, path).getLocations().length == replicas;
+            } catch (IOException e) {
+                throw new AssertionError(e);
+            }
+        });
         for (var node : block(files, path).getLocations()) {
             try (DFSInputStream in = files.getClient().open(path.toString())) {
                 for (var other : block(files, path).getLocations()) {

@@ -202,8 +202,7 @@ final class PipelineRecoveryTest {
                 out.write(content, 150 * CHUNK, 50 * CHUNK);
             }
         }
-        // A file is closed when the NameNode has heard of one replica, which may be the damaged one.
-        LocalHdfs.until("the NameNode knows a good replica", () -> LocalHdfs.replicas(files, path) > 1);
+        LocalHdfs.untilKnown(files, path, 2); // one of them is good
         try (var in = files.open(path)) {
             assertArrayEquals(content, in.readAllBytes());
         } finally {

@@ -52,11 +52,12 @@ class SmallReadsTest {
         return new org.apache.hadoop.fs.Path("/" + name);
     }
 
-    private static byte[] write(DistributedFileSystem files, String name, int size) throws IOException {
+    private static byte[] write(DistributedFileSystem files, String name, int size) throws IOException, InterruptedException {
         byte[] content = WriteCluster.content(size);
         try (FSDataOutputStream out = files.create(path(name), (short) NODES)) {
             out.write(content);
         }
+        WriteCluster.untilKnown(files, path(name), NODES);
         return content;
     }
 

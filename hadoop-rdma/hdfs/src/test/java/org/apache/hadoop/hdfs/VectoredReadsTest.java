@@ -63,15 +63,16 @@ class VectoredReadsTest {
         return new org.apache.hadoop.fs.Path("/" + name);
     }
 
-    private static byte[] write(DistributedFileSystem files, String name) throws IOException {
+    private static byte[] write(DistributedFileSystem files, String name) throws IOException, InterruptedException {
         return write(files, name, NODES);
     }
 
-    private static byte[] write(DistributedFileSystem files, String name, int replicas) throws IOException {
+    private static byte[] write(DistributedFileSystem files, String name, int replicas) throws IOException, InterruptedException {
         byte[] content = WriteCluster.content(SIZE);
         try (FSDataOutputStream out = files.create(path(name), (short) replicas)) {
             out.write(content);
         }
+        WriteCluster.untilKnown(files, path(name), replicas);
         return content;
     }
 

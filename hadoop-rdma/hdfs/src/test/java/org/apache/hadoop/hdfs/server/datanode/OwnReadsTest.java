@@ -64,10 +64,11 @@ class OwnReadsTest {
         return ReceiverCluster.path(name);
     }
 
-    private static void write(String name, byte[] content) throws IOException {
+    private static void write(String name, byte[] content) throws IOException, InterruptedException {
         try (FSDataOutputStream out = cluster.files().create(path(name))) {
             out.write(content);
         }
+        LocalHdfs.untilKnown(cluster.files(), path(name), cluster.files().getDefaultReplication(path(name)));
     }
 
     private static ExtendedBlock block(String name) throws IOException {
@@ -107,7 +108,7 @@ class OwnReadsTest {
     }
 
     @Test
-    void small_reads_are_answered_and_large_ones_are_hadoops() throws IOException {
+    void small_reads_are_answered_and_large_ones_are_hadoops() throws Exception {
         byte[] content = ReceiverCluster.content(SIZE);
         write("reads", content);
         long taken = OwnReads.TAKEN.sum();
