@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.apache.hadoop.hdfs;
 
+import static org.apache.hadoop.hdfs.WriteCluster.path;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -53,10 +54,6 @@ class ProtectedReadsTest {
     @AfterAll
     static void stop() throws IOException {
         cluster.close();
-    }
-
-    private static org.apache.hadoop.fs.Path path(String name) {
-        return new org.apache.hadoop.fs.Path("/" + name);
     }
 
     private static BlockTokenSecretManager tokens() {

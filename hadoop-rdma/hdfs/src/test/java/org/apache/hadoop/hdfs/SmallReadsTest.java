@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.apache.hadoop.hdfs;
 
+import static org.apache.hadoop.hdfs.WriteCluster.path;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -46,10 +47,6 @@ class SmallReadsTest {
     @AfterAll
     static void stop() throws IOException {
         cluster.close();
-    }
-
-    private static org.apache.hadoop.fs.Path path(String name) {
-        return new org.apache.hadoop.fs.Path("/" + name);
     }
 
     private static byte[] write(DistributedFileSystem files, String name, int size) throws IOException, InterruptedException {

@@ -44,6 +44,11 @@ final class WriteCluster extends LocalHdfs {
         pool.set(null, null);
     }
 
+    /** Of a file below the root. */
+    static org.apache.hadoop.fs.Path path(String name) {
+        return new org.apache.hadoop.fs.Path("/" + name);
+    }
+
     DataNode dataNode(int index) {
         return dataNodes().get(index);
     }

@@ -145,7 +145,7 @@ class StreamReceiverTest {
         return sum;
     }
 
-    private static void assertSuccess(PipelineAck ack, long seqno, int nodes) {
+    static void assertSuccess(PipelineAck ack, long seqno, int nodes) {
         assertEquals(seqno, ack.getSeqno());
         assertTrue(ack.isSuccess(), ack::toString);
         assertEquals(nodes, ack.getNumOfReplies());
@@ -235,79 +235,6 @@ class StreamReceiverTest {
         assertSumsAreRight(block.getBlock(), content);
     }
 
-    /** Packets of one block: their sizes, places and flags are drawn, and how many leave together. */
-    private static final class Draw {
-        private static final int MOST = 70_000;
-        private static final int AHEAD = 20;
-
-        private final Random random;
-        private final byte[] content;
-        private final WireWriter writer;
-        private final int nodes;
-        private final List<Long> sent = new ArrayList<>();
-        private int at;
-        private long seqno;
-
-        Draw(Random random, byte[] content, WireWriter writer, int nodes) {
-            this.random = random;
-            this.content = content;
-            this.writer = writer;
-            this.nodes = nodes;
-        }
-
-        /** New bytes, from the place of the last one or from the begin of its chunk, or some that were sent before. */
-        private void one() throws IOException {
-            int from = at;
-            int most = random.nextInt(3) == 0 ? MOST : 3 * CHUNK;
-            if (random.nextInt(5) == 0) {
-                from = random.nextInt(at / CHUNK + 1) * CHUNK;
-            } else if (at % CHUNK != 0 && random.nextBoolean()) {
-                most = CHUNK - at % CHUNK;
-            } else {
-                from -= at % CHUNK;
-            }
-            int to = Math.min(content.length, from + 1 + random.nextInt(most));
-            if (random.nextInt(3) == 0) {
-                to = Math.min(content.length, (to + CHUNK - 1) / CHUNK * CHUNK);
-            }
-            if (from % CHUNK != 0 && to > from - from % CHUNK + CHUNK || to <= from) {
-                return;
-            }
-            writer.send(writer.packet(seqno, from, Arrays.copyOfRange(content, from, to), random.nextInt(8) == 0));
-            sent.add(seqno++);
-            at = Math.max(at, to);
-        }
-
-        private void some(int count) throws IOException {
-            for (int i = 0; i < count; i++) {
-                if (random.nextInt(10) == 0) {
-                    writer.send(DFSPacket.HEART_BEAT_SEQNO, 0, new byte[0]);
-                    sent.add(DFSPacket.HEART_BEAT_SEQNO);
-                } else {
-                    one();
-                }
-                if (random.nextInt(8) == 0) {
-                    writer.sendAll();
-                }
-            }
-        }
-
-        private void acknowledged() throws IOException {
-            for (long number : sent) {
-                assertSuccess(writer.ack(), number, nodes);
-            }
-            sent.clear();
-        }
-
-        void all() throws IOException {
-            while (at < content.length) {
-                some(1 + random.nextInt(AHEAD));
-                acknowledged();
-            }
-            assertSuccess(writer.send(seqno, at, null).ack(), seqno, nodes);
-        }
-    }
-
     @Test
     void packets_of_any_size_and_place_that_come_together_make_one_block() throws Exception {
         long seed = Long.getLong("vbn.test.seed", System.nanoTime());
@@ -318,7 +245,7 @@ class StreamReceiverTest {
             int nodes = 1 + random.nextInt(ReceiverCluster.NODES);
             try (WireWriter writer = new WireWriter(cluster, block)) {
                 assertEquals(Status.SUCCESS, writer.create(nodes).status());
-                new Draw(random, content, writer, nodes).all();
+                new DrawnPackets(random, content, writer, nodes).all();
             } catch (IOException | AssertionError e) {
                 throw new AssertionError("seed " + seed, e);
             }
@@ -337,17 +264,17 @@ class StreamReceiverTest {
         for (int i = 0; i < DRAWN; i++) {
             LocatedBlock block = allocate();
             byte[] content = ReceiverCluster.content(ReceiverCluster.BLOCK / 2);
-            Draw draw;
+            DrawnPackets draw;
             try (WireWriter writer = new WireWriter(cluster, block)) {
                 assertEquals(Status.SUCCESS, writer.create(1).status());
-                draw = new Draw(random, content, writer, 1);
-                draw.some(1 + random.nextInt(Draw.AHEAD));
-                ByteBuffer next = writer.packet(draw.seqno, 0, new byte[1 + random.nextInt(Draw.MOST)], false);
+                draw = new DrawnPackets(random, content, writer, 1);
+                draw.some(1 + random.nextInt(DrawnPackets.AHEAD));
+                ByteBuffer next = writer.packet(draw.seqno(), 0, new byte[1 + random.nextInt(DrawnPackets.MOST)], false);
                 writer.send(next.limit(random.nextInt(next.limit()))).endOutput(); // it still takes acknowledgements
                 draw.acknowledged();
                 assertTrue(writer.hasEnded(), "seed " + seed);
             }
-            int whole = draw.at;
+            int whole = draw.at();
             ReceiverCluster.until("seed " + seed + ": all whole packets count", () -> replica(block).getBytesOnDisk() == whole);
             Path file = cluster.replicas(block.getBlock()).get(0);
             byte[] expected = Arrays.copyOf(content, whole);
