@@ -7,9 +7,7 @@ import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.nio.channels.AsynchronousCloseException;
-import java.util.Map;
 import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.hdfs.net.Peer;
@@ -35,8 +33,6 @@ final class CorePeerServer implements PeerServer {
     private final DataPorts.Door door = this::accept;
     private final BlockingQueue<CoreSocketChannel> accepted = new LinkedBlockingQueue<>(WAITING);
     private final Greeter<InetAddress> greeter;
-    /** From where its greeting was asked. */
-    private final Map<VbnPeer, InetAddress> known = new ConcurrentHashMap<>();
     private volatile boolean closed;
 
     /** local: the DataNode's data port. greeter: gives its greetings. */
@@ -56,7 +52,7 @@ final class CorePeerServer implements PeerServer {
 
     /** That of its TCP connection: Hadoop trusts addresses (TrustedChannelResolver), and a client could claim any. */
     private InetAddress addressOf(VbnPeer peer, Hello hello) {
-        InetAddress from = known.get(peer);
+        InetAddress from = ports.addressOf(peer);
         if (from != null) {
             return from;
         }
@@ -65,8 +61,7 @@ final class CorePeerServer implements PeerServer {
             LOG.debug("a stream of {} is refused: it shows no token of a greeting", peer);
             return null;
         }
-        known.put(peer, from);
-        peer.onLost((lost, cause) -> known.remove(lost));
+        ports.know(peer, from);
         LOG.info("Verbena: {} sends and reads blocks by the core: {}", from.getHostAddress(), peer.explain());
         return from;
     }

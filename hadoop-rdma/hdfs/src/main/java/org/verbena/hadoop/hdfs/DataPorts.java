@@ -2,6 +2,7 @@
 package org.verbena.hadoop.hdfs;
 
 import java.io.IOException;
+import java.net.InetAddress;
 import java.nio.ByteBuffer;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -9,10 +10,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.verbena.core.VbnPeer;
 import org.verbena.core.stream.StreamService;
 import org.verbena.core.stream.VbnStream;
 
-/** The DataNodes of this process by data port; a stream goes to the one that its hello names. Thread safe. */
+/**
+ * The DataNodes of this process by data port; a stream goes to the one that its hello names. Peers outlive a DataNode that is
+ * started again in the same process, so their addresses are known here. Thread safe.
+ */
 final class DataPorts implements StreamService {
     private static final Logger LOG = LoggerFactory.getLogger(DataPorts.class);
 
@@ -26,6 +31,8 @@ final class DataPorts implements StreamService {
     private static final long PAUSE = TimeUnit.MINUTES.toNanos(1);
 
     private final Map<Integer, Door> doors = new ConcurrentHashMap<>();
+    /** From where a peer's greeting was asked. */
+    private final Map<VbnPeer, InetAddress> known = new ConcurrentHashMap<>();
     private final AtomicLong nextWarning = new AtomicLong(System.nanoTime());
 
     void open(int dataPort, Door door) {
@@ -35,6 +42,17 @@ final class DataPorts implements StreamService {
     /** Another DataNode may have the port by now: it keeps it. */
     void close(int dataPort, Door door) {
         doors.remove(dataPort, door);
+    }
+
+    /** A peer's address; null when it has shown no token yet. */
+    InetAddress addressOf(VbnPeer peer) {
+        return known.get(peer);
+    }
+
+    /** Until the peer is lost. */
+    void know(VbnPeer peer, InetAddress from) {
+        known.put(peer, from);
+        peer.onLost((lost, cause) -> known.remove(lost));
     }
 
     @Override

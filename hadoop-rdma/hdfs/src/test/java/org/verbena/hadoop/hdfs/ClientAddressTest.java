@@ -37,6 +37,7 @@ class ClientAddressTest {
     private final Greeter<InetAddress> greeter = new Greeter<>(Hello.MESSAGES, Hello.SERVICE, () -> new byte[1]);
     private VbnContext context;
     private VbnEngine serving;
+    private final DataPorts ports = new DataPorts();
     private CorePeerServer server;
 
     @BeforeEach
@@ -47,9 +48,12 @@ class ClientAddressTest {
         opened.add(serving);
         VbnStreams streams = new VbnStreams(serving, 1, StreamLimits.DEFAULT);
         opened.add(streams);
-        DataPorts ports = new DataPorts();
         streams.serve(Hello.SERVICE, ports);
-        server = new CorePeerServer(ports, new InetSocketAddress(InetAddress.getLoopbackAddress(), DATA_PORT), greeter);
+        server = server(greeter);
+    }
+
+    private CorePeerServer server(Greeter<InetAddress> greets) {
+        return new CorePeerServer(ports, new InetSocketAddress(InetAddress.getLoopbackAddress(), DATA_PORT), greets);
     }
 
     @AfterEach
@@ -109,6 +113,17 @@ class ClientAddressTest {
         byte[] token = greeter.greet(address(3)).token();
         assertNotNull(new Client().open(token));
         assertNull(new Client().open(token), "a token is good once");
+    }
+
+    @Test
+    void a_DataNode_that_starts_again_in_its_process_knows_the_clients_that_stayed_connected() throws Exception {
+        Client client = new Client();
+        byte[] token = greeter.greet(address(4)).token();
+        assertNotNull(client.open(token));
+        server.close();
+        server = server(new Greeter<>(Hello.MESSAGES, Hello.SERVICE, () -> new byte[1]));
+        assertEquals("/10.9.9.4:7", client.open(token).getRemoteAddressString());
+        assertNull(new Client().open(token), "another client");
     }
 
     @Test
