@@ -27,6 +27,10 @@ class SuitesCase(unittest.TestCase):
         return {**ours["core-site"], **ours["hdfs-site"], "verbena.hdfs.connect.wait.ms": 600000,
                 "verbena.core.proto.cost_file": "none", "hadoop.tmp.dir": self.folder / "tmp"}
 
+    def failed_without_us(self, name):
+        """The tests of a class that fail with nothing but Hadoop: they have short time limits, for example."""
+        return launcher.failed(self.output({"hadoop.tmp.dir": self.folder / "tmp"}, name))
+
     def output(self, properties, *classes):
         """Runs classes of tests; their output."""
         # In core-site alone: the released tests have an hdfs-site of their own.

@@ -14,7 +14,7 @@ from suites import SuitesCase  # noqa: E402
 PACKAGE = "org.apache.hadoop."
 CLIENT, DATANODE = "org.apache.hadoop.hdfs.ReadConnection", "org.apache.hadoop.hdfs.server.datanode.ReadAnswer"
 SHARED = "expects a connection for each of five open streams, and one of ours is free again when a small file has been read"
-# {class: {test: why it may fail with our reader alone}}
+# {class: {test: why it may fail with our reader}}
 SUITES = {
     "hdfs.TestPread": {}, "hdfs.TestByteBufferPread": {}, "hdfs.TestRead": {}, "hdfs.TestDFSInputStream": {},
     "hdfs.TestDFSInputStreamBlockLocations": {}, "hdfs.TestReadWhileWriting": {},
@@ -27,22 +27,18 @@ SUITES = {
 class ReaderSuitesTest(SuitesCase):
     """Most clients of the tests read by the core."""
 
-    def failed(self, name, reader):
-        """The tests of a class that fail, and its output."""
-        clients = {**conf.PARALLEL, "verbena.hdfs.write.parallel.max": 0} if reader == "auto" else {}
-        output = self.output({**self.by_core(), **clients, "verbena.hdfs.reader": reader}, PACKAGE + name)
-        return launcher.failed(output), output
-
-    def test_hadoops_own_tests_that_pass_with_its_reader_pass_with_ours(self):
+    def test_hadoops_own_tests_that_pass_without_us_pass_with_our_reader(self):
+        clients = {**conf.PARALLEL, "verbena.hdfs.write.parallel.max": 0}
         used = {CLIENT: 0, DATANODE: 0}
         for name, known in SUITES.items():
             with self.subTest(name):
-                failed, output = self.failed(name, "auto")
+                output = self.output({**self.by_core(), **clients}, PACKAGE + name)
+                failed = launcher.failed(output)
                 for one in used:
                     used[one] += launcher.loaded(self.folder, one)
                 failed -= set(known)
-                if failed:  # some fail with Hadoop's reader as well
-                    failed -= self.failed(name, "stock")[0]
+                if failed:
+                    failed -= self.failed_without_us(PACKAGE + name)
                 self.assertEqual(failed, set(), launcher.told(output))
         self.assertGreaterEqual(min(used.values()), 5, used)
 

@@ -28,19 +28,15 @@ EARLY = {"testHotSwapOutFailedVolumeAndReporting", "testFailedVolumeBeingRemoved
 class ReceiverSuitesTest(SuitesCase):
     """Most clients of the tests write by the core."""
 
-    def failed(self, name, receiver):
-        """The tests of a class that fail, and its output."""
-        output = self.output({**self.by_core(), "verbena.hdfs.receiver": receiver}, PACKAGE + name)
-        return launcher.failed(output) - EARLY, output
-
-    def test_hadoops_own_tests_that_pass_with_its_receiver_pass_with_ours(self):
+    def test_hadoops_own_tests_that_pass_without_us_pass_with_our_receiver(self):
         by_core = 0
         for name in SUITES:
             with self.subTest(name):
-                failed, output = self.failed(name, "auto")
+                output = self.output(self.by_core(), PACKAGE + name)
+                failed = launcher.failed(output) - EARLY
                 by_core += output.count("sends and reads blocks by the core")
-                if failed:  # some fail with Hadoop's receiver as well: they have short time limits
-                    failed -= self.failed(name, "stock")[0]
+                if failed:
+                    failed -= self.failed_without_us(PACKAGE + name)
                 self.assertEqual(failed, set(), launcher.told(output))
         self.assertGreaterEqual(by_core, 10)
 

@@ -111,27 +111,29 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
 
     /** Who takes the blocks that clients write by the core. */
     private boolean usesOwnReceiver() {
-        if (!HdfsConf.table(dataNode.getConf()).choice(PluginSetting.HDFS_RECEIVER).equals("auto")) {
-            return false;
-        }
-        String obstacle = XceiverBridge.receiverObstacle(dataNode);
-        if (obstacle == null) {
+        boolean ours = isOurs(PluginSetting.HDFS_RECEIVER, "Hadoop's receiver takes all blocks",
+            XceiverBridge.receiverObstacle(dataNode));
+        if (ours) {
             LOG.info("Verbena's receiver takes blocks that come by the core");
-        } else {
-            LOG.warn("Hadoop's receiver takes all blocks, in spite of {}=auto: {}", PluginSetting.HDFS_RECEIVER, obstacle);
         }
-        return obstacle == null;
+        return ours;
     }
 
-    /** Who answers small reads by the core: Hadoop, unless the DataNode is told. The default is that of clients. */
+    /** Who answers small reads by the core. */
     private boolean answersReads() {
+        return isOurs(PluginSetting.HDFS_READER, "Hadoop answers all reads by the core", XceiverBridge.readsObstacle(dataNode));
+    }
+
+    /** Whether the setting is auto and nothing stands in the way, which is told: consequence, cause. */
+    private boolean isOurs(PluginSetting setting, String consequence, String obstacle) {
         SettingTable table = HdfsConf.table(dataNode.getConf());
-        if (!table.isSet(PluginSetting.HDFS_READER) || !table.choice(PluginSetting.HDFS_READER).equals("auto")) {
+        if (!table.choice(setting).equals("auto")) {
             return false;
         }
-        String obstacle = XceiverBridge.readsObstacle(dataNode);
-        if (obstacle != null) {
-            LOG.info("Hadoop answers all reads by the core, in spite of {}=auto: {}", PluginSetting.HDFS_READER, obstacle);
+        if (obstacle != null && table.isSet(setting)) {
+            LOG.warn("{}, in spite of {}=auto: {}", consequence, setting, obstacle);
+        } else if (obstacle != null) {
+            LOG.info("{}: {}", consequence, obstacle);
         }
         return obstacle == null;
     }
