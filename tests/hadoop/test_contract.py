@@ -26,7 +26,7 @@ MOVING = 5  # contracts at least that write and read: Append, Create, Open, Unbu
 class Contracts:
     """In each mode."""
 
-    own = {}  # settings of writer and receiver
+    ours, more = True, {}  # whose writer and receiver; the settings for that
 
     def in_mode(self, mode):
         """The settings of a mode; files of the contracts have one replica."""
@@ -51,7 +51,7 @@ class Contracts:
     def assert_hold(self, mode):
         """Runs all contracts; their output."""
         names = sorted(self.contracts())
-        output = self.output({**self.by_core(), **self.own, **mode}, *(PACKAGE + name for name in names))
+        output = self.output({**self.by_core(), **self.more, **mode}, *(PACKAGE + name for name in names))
         self.assertEqual(launcher.count(output, "failed"), 0, launcher.told(output))
         count = launcher.count(output, "started")
         print(f"{count} tests of {len(names)} contracts", flush=True)
@@ -62,7 +62,7 @@ class Contracts:
         by_tcp = {int(port) for port in re.findall(r"DataNode /\S+:(\d+) is reached by TCP", output)}
         self.assertLessEqual(by_tcp, taken, launcher.told(output))  # a port of the machine's may have been taken
         for name in (WRITER, RECEIVER):
-            self.assertEqual(launcher.loaded(self.folder, name), bool(self.own), name)
+            self.assertEqual(launcher.loaded(self.folder, name), self.ours, name)
         return output
 
     @staticmethod
@@ -72,11 +72,11 @@ class Contracts:
 
 
 class HadoopsTest(Contracts, SuitesCase):
-    pass
+    ours, more = False, conf.HADOOPS
 
 
 class OursTest(Contracts, SuitesCase):
-    own = {**conf.PARALLEL, **conf.OWN_RECEIVER}
+    more = conf.PARALLEL
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ class OldClientTest(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
         cls.cluster = Cluster(cls.folder / "hadoop", datanodes=1, plugin=os.environ["VERBENA_HADOOP_JAR"], quick=True, tied=True,
-                              properties={"core-site": {**conf.PARALLEL, "verbena.hdfs.reader": "auto"}})
+                              properties={"core-site": conf.PARALLEL})
         cls.cluster.start()
         cls.addClassCleanup(cls.cluster.stop)
 

@@ -15,7 +15,7 @@ from cluster import conf  # noqa: E402
 from moded import MIB, TIERS, Moded, ModeCase  # noqa: E402
 from reading import READS, Preads  # noqa: E402
 
-OURS = {**conf.PARALLEL, "verbena.hdfs.reader": "auto", "verbena.hdfs.connect.wait.ms": 600_000}
+OURS = {**conf.PARALLEL, "verbena.hdfs.connect.wait.ms": 600_000}
 BLOCKS, ODD = 4, 12345
 # Of a memory tier of twelve blocks; of those that fill it, one replica is in memory: more than half of one of the three tiers.
 MARKS = {"verbena.hdfs.memory.high": 50, "verbena.hdfs.memory.low": 20, "verbena.hdfs.memory.promote": 2}

@@ -18,7 +18,7 @@ BLOCKS, ODD = 3, 12345
 class Receiving:
     """The test of each mode."""
 
-    more = {"verbena.hdfs.receiver": "auto", "verbena.hdfs.connect.wait.ms": WAIT}
+    more = {"verbena.hdfs.connect.wait.ms": WAIT}
     left = 0  # replicas of each block that are Hadoop's receiver's
 
     def taken(self, which):

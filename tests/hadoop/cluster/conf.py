@@ -18,8 +18,8 @@ FACTORY = "hadoop.rpc.socket.factory.class.ClientProtocol"
 # What lets a client write small files to all replicas at once.
 PARALLEL = {"fs.hdfs.impl": "org.verbena.hadoop.hdfs.VerbenaFileSystem",
             "fs.AbstractFileSystem.hdfs.impl": "org.verbena.hadoop.hdfs.VerbenaHdfs"}
-# ... and has DataNodes take blocks that come by the core with a receiver of ours.
-OWN_RECEIVER = {"verbena.hdfs.receiver": "auto"}
+# Hadoop's code serves what travels by the core.
+HADOOPS = {"verbena.hdfs.receiver": "stock", "verbena.hdfs.reader": "stock"}
 
 
 def blocks_by_core(key, offset):

@@ -113,7 +113,7 @@ class HhhTest(MixCase):
 class OursTest(MixCase):
     """With our writer and receiver."""
 
-    mode, core = "hhh", {**conf.PARALLEL, **conf.OWN_RECEIVER}
+    mode, core = "hhh", conf.PARALLEL
 
     def test_nothing_that_was_acknowledged_is_lost(self):
         self.assertTrue(self.assert_nothing_is_lost().has_loaded(WRITER))

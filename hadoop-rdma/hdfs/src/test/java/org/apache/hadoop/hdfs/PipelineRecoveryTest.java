@@ -56,7 +56,7 @@ final class PipelineRecoveryTest {
             VerbenaDataNodePlugin.class.getName(), "hadoop.rpc.socket.factory.class.ClientProtocol",
             VerbenaSocketFactory.class.getName(), "verbena.hdfs.auth", "none", "verbena.core.tl.enable", "self,shm",
             "verbena.hdfs.port.offset", Integer.toString(OFFSET), "verbena.hdfs.connect.wait.ms", "600000",
-            "verbena.hdfs.receiver", "auto", "fs.hdfs.impl", VerbenaFileSystem.class.getName(),
+            "fs.hdfs.impl", VerbenaFileSystem.class.getName(),
             "dfs.client.retry.interval-ms.get-last-block-length", "10"));
         for (int i = 0; i < NODES; i++) {
             start(i);

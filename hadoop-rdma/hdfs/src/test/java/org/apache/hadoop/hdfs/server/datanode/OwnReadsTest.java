@@ -51,7 +51,7 @@ class OwnReadsTest {
 
     @BeforeAll
     static void start() throws Exception {
-        cluster = new ReceiverCluster(work, Map.of("dfs.block.access.token.enable", "true", "verbena.hdfs.reader", "auto",
+        cluster = new ReceiverCluster(work, Map.of("dfs.block.access.token.enable", "true",
             "dfs.block.scanner.volume.bytes.per.second", "0"));
     }
 

@@ -62,7 +62,6 @@ final class ReceiverCluster implements AutoCloseable {
         conf.set("verbena.core.tl.enable", "self,shm");
         conf.setInt("verbena.hdfs.port.offset", OFFSET);
         conf.setInt("verbena.hdfs.connect.wait.ms", 600_000);
-        conf.set("verbena.hdfs.receiver", "auto");
         settings.forEach(conf::set);
         makePages();
         DefaultMetricsSystem.setMiniClusterMode(true); // several daemons in this JVM
