@@ -109,8 +109,8 @@ class Demo:
             ends = not turns.go_on(number + 1, quiet, elapsed, took, seconds, longest, NEEDED)
             if ends or time.monotonic() - said > PAUSE:
                 said = time.monotonic()
-                spark.note(f"{row.name}: results equal ({found[0]['records']} records), {number + 1} pairs, {quiet} of them quiet, "
-                           f"in {elapsed:.0f} s")
+                spark.note(f"{row.name}: results equal ({found[0]['records']} records), {number + 1} pair{'s' if number else ''}, "
+                           f"{quiet} quiet, in {elapsed:.0f} s")
             if ends:
                 return
 

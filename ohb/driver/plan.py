@@ -181,11 +181,14 @@ def _hdfs_reads():
               HADOOP_STOCK, **{**cells, "params": {**cells["params"], "stock": "short-circuit"}})
 
 
-def _hdfs_receiver():
-    """Writes with Verbena's own receiver; the row hdfs has Hadoop's on both sides."""
-    return Row("hdfs.receiver", "hdfs", "one host; DataNodes with Verbena's receiver (verbena.hdfs.receiver=auto)", HADOOP_STOCK,
-               {"cells": "writes", "receiver": "auto"}, {"cells": "quick", "receiver": "auto"},
-               metric="hdfs.write.r3.c1.67108864.throughput")
+def _hdfs_writes():
+    """Writes alone, and those of modes; SSD and disk are the same device."""
+    metric = "hdfs.write.r3.c1.67108864.throughput"
+    yield Row("hdfs.writes", "hdfs", "the writes of the row hdfs alone; one host", HADOOP_STOCK + ", by TCP over loopback",
+              {"cells": "writes"}, {"cells": "quick"}, metric=metric)
+    for mode, what in (("hhh", "one replica in memory, one on an SSD, one on a disk"), ("hhh-m", "all replicas in memory")):
+        yield Row(f"hdfs.{mode}", "hdfs", f"files of three replicas in mode {mode}: {what}; one host",
+                  HADOOP_STOCK + ", all replicas on disks", {"cells": "mode", "mode": mode}, metric=metric)
 
 
 def _hbase_parts():
@@ -232,10 +235,10 @@ ROWS = (
     Row("hdfs.small", "hdfs", "files of 64 KiB and 1 MiB, 3 replicas, written by VerbenaFileSystem to all at once; one host",
         HADOOP_STOCK + ", by TCP over loopback", {"cells": "small", "ours": "parallel"}, {"cells": "quick small"},
         metric="hdfs.write.r3.c1.65536.throughput"),
-    Row("hdfs.pread", "hdfs", "4 and 64 KiB at any place, 1 and 4 clients; 16 places of 4 KiB by a vectored read; Verbena's reader "
-        "(verbena.hdfs.reader=auto)", HADOOP_STOCK + ", by TCP over loopback", {"cells": "pread", "ours": "reader"},
-        {"cells": "quick pread", "ours": "reader"}, metric="hdfs.positioned.c1.4096.latency"),
-    *_hdfs_reads(), _hdfs_receiver(),
+    Row("hdfs.pread", "hdfs", "4 and 64 KiB at any place, 1 and 4 clients; 16 places of 4 KiB by a vectored read, by "
+        "VerbenaFileSystem", HADOOP_STOCK + ", by TCP over loopback", {"cells": "pread", "ours": "parallel"},
+        {"cells": "quick pread", "ours": "parallel"}, metric="hdfs.positioned.c1.4096.latency"),
+    *_hdfs_reads(), *_hdfs_writes(),
     Row("mr", "mr", "MapReduce jobs: MR-AVG, MR-RAND, MR-SKEW and TeraSort of 1 GB", "the same cluster with the stock shuffle",
         {"cells": "all"}, {"cells": "quick"}, metric="mr.avg.*.wall"),
     Row("mr.snappy", "mr", "TeraSort of 1 GB by 200 maps in quick JVMs and one reducer, map outputs by Snappy",

@@ -184,9 +184,10 @@ class Runner:
 
     def _hdfs(self, row, params, entry, part):
         stock = hdfs.short_circuit() if params.get("stock") == "short-circuit" else {}
-        ours = {"parallel": hdfs.parallel, "reader": hdfs.reader}.get(params.get("ours"), dict)()
-        ours = hdfs.receiver(params["receiver"]) if "receiver" in params else ours
-        with hdfs.clusters(self.root, os.path.join(self.work, "hdfs"), stock, row.network, ours) as sides:
+        ours = hdfs.parallel() if params.get("ours") == "parallel" else {}
+        with contextlib.ExitStack() as stack:
+            ours = stack.enter_context(hdfs.moded(self.root, params["mode"])) if "mode" in params else ours
+            sides = stack.enter_context(hdfs.clusters(self.root, os.path.join(self.work, "hdfs"), stock, row.network, ours))
             hdfs.warm(sides)
             measured = hdfs.measured(params["cells"])
             self._perf(row, entry, part, lambda index: measured(sides, index), HADOOP_SECONDS)

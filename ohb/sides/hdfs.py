@@ -9,6 +9,7 @@ import contextlib
 import getpass
 import json
 import os
+import tempfile
 
 from driver.procs import Failed, Process
 from sides import hadoop, hosts
@@ -21,6 +22,7 @@ SMALL, SMALL_FILES = 64 << 10, 100  # of the warm-up
 LARGE_FILES, LARGE_ROUNDS = 8, 2  # of 64 MiB, of each round of the warm-up: compilers work for so long on what a packet passes
 LIMIT = 600  # seconds for one answer
 HEAP = "512m"
+DATANODES = 3
 CLIENT = "org.verbena.ohb.hadoop.HdfsLoad"
 # (size of a file, replicas, clients)
 CELLS = [(size, replicas, clients) for size in (64 << 10, MIB, 64 * MIB) for replicas in (1, 2, 3) for clients in (1, 4)] \
@@ -31,8 +33,11 @@ QUICK_READ_CELLS = [(64 * MIB, 1, 1)]
 SMALL_CELLS = [(size, 3, clients) for size in (64 << 10, MIB) for clients in (1, 4)]  # of the row about small files
 QUICK_SMALL_CELLS = [(64 << 10, 3, 1), (MIB, 3, 1)]
 WRITE_CELLS = [(64 << 10, 3, 1), (MIB, 3, 1), (64 * MIB, 1, 1), (64 * MIB, 3, 1), (64 * MIB, 3, 4), (1024 * MIB, 3, 1)]
-SETS = {"all": CELLS, "quick": QUICK, "writes": WRITE_CELLS, "reads": READ_CELLS, "quick reads": QUICK_READ_CELLS,
-        "small": SMALL_CELLS, "quick small": QUICK_SMALL_CELLS}
+MODE_CELLS = [(64 << 10, 3, 1), (64 * MIB, 3, 1), (1024 * MIB, 3, 1)]  # of rows about modes
+MEMORY = 3 << 30  # bytes of each DataNode's tier: what was deleted a moment ago may still lie there
+SHM = "/dev/shm"
+SETS = {"all": CELLS, "quick": QUICK, "writes": WRITE_CELLS, "mode": MODE_CELLS, "reads": READ_CELLS,
+        "quick reads": QUICK_READ_CELLS, "small": SMALL_CELLS, "quick small": QUICK_SMALL_CELLS}
 RANGES = 16  # of a vectored read
 # (what, bytes of a range, clients, reads of a client): of the row about positioned reads
 PREAD_CELLS = [("positioned", 4096, 1, READS), ("positioned", 4096, 4, READS // 2), ("vectored", 4096, 1, READS // 4),
@@ -48,18 +53,19 @@ def short_circuit():
 
 
 def parallel():
-    """Properties of clients that write small files to all replicas at once."""
+    """Properties of clients that write small files to all replicas at once, and whose small reads Verbena's reader serves."""
     return {"core-site": {"fs.hdfs.impl": "org.verbena.hadoop.hdfs.VerbenaFileSystem"}}
 
 
-def reader():
-    """Properties of clients and DataNodes with which Verbena serves small reads."""
-    return {"core-site": {**parallel()["core-site"], "verbena.hdfs.reader": "auto"}}
-
-
-def receiver(name):
-    """Properties of our DataNodes with which this receiver takes the blocks."""
-    return {"hdfs-site": {"verbena.hdfs.receiver": name}}
+@contextlib.contextmanager
+def moded(root, mode):
+    """Properties of a cluster in a mode of ours, with memory tiers that end with the block."""
+    free = os.statvfs(SHM).f_bavail * os.statvfs(SHM).f_frsize
+    if free < DATANODES * MEMORY:
+        raise Failed(f"{SHM} has {free >> 20} MiB free, and the memory of {DATANODES} DataNodes takes {DATANODES * MEMORY >> 20}: "
+                     "mount it with a larger size, or free some")
+    with tempfile.TemporaryDirectory(prefix="verbena-bench-", dir=SHM) as memory:
+        yield hadoop.harness(root, "cluster.conf").tiers(MEMORY, os.path.join(memory, "tiers"), mode)
 
 
 def reached_at(address, properties, host="127.0.0.1"):
@@ -69,14 +75,18 @@ def reached_at(address, properties, host="127.0.0.1"):
 
 
 def _cluster(root, address):
-    """The class of a Hadoop that is reached at an address; None: at loopback's."""
+    """The class of a Hadoop that is reached at an address; None: at loopback's. With a mode DataNodes have a folder for SSDs."""
     known = hadoop.harness(root, "cluster.cluster").Cluster
 
-    class Reached(known):
+    class Placed(known):
         def site(self, name):
-            return reached_at(address, super().site(name))
+            site = super().site(name)
+            if name.startswith("datanode") and "verbena.hdfs.mode" in site["hdfs-site"]:
+                site["hdfs-site"]["dfs.datanode.data.dir"] = \
+                    f"[SSD]file://{self.data()}/ssd/{name},[DISK]file://{self.data()}/{name}"
+            return reached_at(address, site) if address else site
 
-    return Reached if address else known
+    return Placed
 
 
 class Side:

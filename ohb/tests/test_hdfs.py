@@ -145,19 +145,21 @@ class Small(unittest.TestCase):
 
 
 class Properties(unittest.TestCase):
-    def test_only_stock_has_short_circuit_and_only_ours_receiver_or_reader_each_in_its_row(self):
+    def test_only_stock_has_short_circuit_and_only_ours_a_mode_each_in_its_row(self):
         asked = {}
-        for name in ("hdfs", "hdfs.shortcircuit", "hdfs.hosts.10gbit", "hdfs.receiver", "hdfs.pread"):
+        for name in ("hdfs", "hdfs.shortcircuit", "hdfs.hosts.10gbit", "hdfs.writes", "hdfs.hhh", "hdfs.hhh-m", "hdfs.pread"):
             def clusters(_root, _folder, stock, network, ours, name=name):
-                asked[name] = stock.get("hdfs-site", {}).get("dfs.client.read.shortcircuit"), network, ours
+                of_both = stock.get("hdfs-site", {}), ours.get("hdfs-site", {})
+                asked[name] = of_both[0].get("dfs.client.read.shortcircuit"), network, of_both[1].get("verbena.hdfs.mode")
                 raise Failed("enough")
             with tempfile.TemporaryDirectory() as work, unittest.mock.patch.object(hdfs, "clusters", clusters), \
-                    unittest.mock.patch("driver.plan.missing", return_value=None):
-                Runner(work, work, os.path.join(work, "r.json"), True, 1).run(plan.select(name)[:1])
-        self.assertEqual(asked, {"hdfs": (None, None, {}), "hdfs.shortcircuit": ("true", None, {}),
-                                 "hdfs.hosts.10gbit": (None, "10gbit", {}),
-                                 "hdfs.receiver": (None, None, {"hdfs-site": {"verbena.hdfs.receiver": "auto"}}),
-                                 "hdfs.pread": (None, None, hdfs.reader())})
+                    unittest.mock.patch("driver.plan.missing", return_value=None), \
+                    unittest.mock.patch.multiple(hdfs, SHM=work, MEMORY=1):
+                Runner(ROOT, work, os.path.join(work, "r.json"), True, 1).run(plan.select(name)[:1])
+        self.assertEqual(asked, {"hdfs": (None, None, None), "hdfs.shortcircuit": ("true", None, None),
+                                 "hdfs.hosts.10gbit": (None, "10gbit", None), "hdfs.writes": (None, None, None),
+                                 "hdfs.hhh": (None, None, "hhh"), "hdfs.hhh-m": (None, None, "hhh-m"),
+                                 "hdfs.pread": (None, None, None)})
 
 
 class Hosts(unittest.TestCase):
