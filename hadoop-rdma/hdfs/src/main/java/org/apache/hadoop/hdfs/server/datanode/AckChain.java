@@ -18,7 +18,7 @@ import org.slf4j.Logger;
  * <p>A1 the order of acknowledgements is that of packets. A2 the replica's acknowledged length grows before the client hears of
  * it. A3 after {@link #broke} no packet is acknowledged: the client has learnt that the next DataNode is lost. A4 an
  * acknowledgement waits for the next one only while packets follow each other at once; those of the last packet and of one that
- * is synced, and all that say something else, leave at once. A5 readers see a packet before its acknowledgement leaves.
+ * is synced, all that say something else, and those after half a second without one, leave at once. A5 readers see a packet before its acknowledgement leaves.
  */
 final class AckChain {
     private static final Logger LOG = DataNode.LOG;
@@ -51,7 +51,7 @@ final class AckChain {
         this.receiver = receiver;
         this.dataNode = receiver.getDataNode();
         this.next = next;
-        this.reply = new AckOutput(reply);
+        this.reply = new AckOutput(reply, Time::monotonicNow);
         this.finish = finish;
     }
 
@@ -214,6 +214,11 @@ final class AckChain {
             LOG.warn("Slow acknowledgement of {} to {} took {}ms (threshold={}ms)", receiver.block(), receiver.inAddr, took,
                 dataNode.getDnConf().getSlowIoWarningThresholdMs());
         }
+    }
+
+    /** A packet has waited for others to be stored with for too long. */
+    boolean isLate() {
+        return !stored.isEmpty() && Time.monotonicNow() - stored.peek().millis() > AckOutput.MOST_SILENT_MILLIS;
     }
 
     /** What was acknowledged leaves now. */

@@ -5,6 +5,7 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
 import org.apache.hadoop.hdfs.protocol.datatransfer.PipelineAck;
 
 /**
@@ -14,15 +15,21 @@ import org.apache.hadoop.hdfs.protocol.datatransfer.PipelineAck;
 final class AckOutput {
     /** So many leave without a {@link #flush}; their packets, of Hadoop's usual size, fill whole pages of the file. */
     static final int TOGETHER = 8;
+    /** None waits for others when none has left for so long: a slow disk delays each, and the sender has its time limit. */
+    static final long MOST_SILENT_MILLIS = 500;
 
     private final DataOutputStream out;
     private final ReentrantLock sending = new ReentrantLock();
     /** Those that have not left, but for what {@link #tell} took along. */
     private int kept;
+    private long leftMillis;
+    private final LongSupplier clock;
 
-    /** out: buffered. */
-    AckOutput(DataOutputStream out) {
+    /** out: buffered. clock: of milliseconds. */
+    AckOutput(DataOutputStream out, LongSupplier clock) {
         this.out = out;
+        this.clock = clock;
+        leftMillis = clock.getAsLong();
     }
 
     /** Sends an acknowledgement, at once or with those that follow. */
@@ -34,7 +41,7 @@ final class AckOutput {
             sending.unlock();
         }
         kept++;
-        if (atOnce || kept >= TOGETHER) {
+        if (atOnce || kept >= TOGETHER || clock.getAsLong() - leftMillis > MOST_SILENT_MILLIS) {
             flush();
         }
     }
@@ -55,6 +62,7 @@ final class AckOutput {
             sending.unlock();
         }
         kept = 0;
+        leftMillis = clock.getAsLong();
     }
 
     /** Sends a message after what is kept; false when another thread is sending for so long. */

@@ -187,7 +187,7 @@ final class StreamReceiver extends BlockReceiver {
                 waits.awaitAck();
             }
         }
-        if (!more) {
+        if (!more || acks.isLate()) {
             acks.flush();
         }
     }

@@ -19,6 +19,7 @@ import org.junit.jupiter.api.Test;
 
 /** How many messages acknowledgements take, and that none stays. */
 class AckOutputTest {
+    private long millis;
     /** The bytes of each write that reaches the stream. */
     private final List<byte[]> messages = new ArrayList<>();
     private final AckOutput out = new AckOutput(new DataOutputStream(new BufferedOutputStream(new OutputStream() {
@@ -31,7 +32,7 @@ class AckOutputTest {
         public void write(byte[] bytes, int offset, int length) {
             messages.add(Arrays.copyOfRange(bytes, offset, offset + length));
         }
-    })));
+    })), () -> millis);
 
     private static PipelineAck ack(long seqno) {
         return new PipelineAck(seqno, new int[] {PipelineAck.combineHeader(PipelineAck.ECN.DISABLED, Status.SUCCESS)}, 0);
@@ -65,6 +66,19 @@ class AckOutputTest {
         assertEquals(3, messages.size(), "nothing was kept");
         assertTrue(out.isEmpty());
         assertSent(all);
+    }
+
+    @Test
+    void none_waits_after_a_long_silence() throws Exception {
+        out.write(ack(0), false);
+        millis = AckOutput.MOST_SILENT_MILLIS + 1;
+        out.write(ack(1), false);
+        assertEquals(1, messages.size());
+        out.write(ack(2), false);
+        assertEquals(1, messages.size(), "one has left just now");
+        millis *= 2;
+        out.write(ack(3), false);
+        assertSent(0, 1, 2, 3);
     }
 
     @Test

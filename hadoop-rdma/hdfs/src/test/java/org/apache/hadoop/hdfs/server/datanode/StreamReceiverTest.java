@@ -23,6 +23,8 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.crypto.CryptoProtocolVersion;
 import org.apache.hadoop.fs.CreateFlag;
@@ -325,6 +327,53 @@ class StreamReceiverTest {
             assertEquals(flushes + 1, flushes());
             assertEquals(uncopied + packets, XceiverBridge.packetsUncopied());
             assertSumsAreRight(block.getBlock(), content);
+        }
+    }
+
+    /** The first acknowledgement is late; the others wait until it has been received. */
+    private static final class SlowAcks extends DataNodeFaultInjector implements AutoCloseable {
+        private final DataNodeFaultInjector before = DataNodeFaultInjector.get();
+        private final AtomicInteger begun = new AtomicInteger();
+        private final CountDownLatch received = new CountDownLatch(1);
+
+        SlowAcks() {
+            DataNodeFaultInjector.set(this);
+        }
+
+        @Override
+        public void delaySendingAckToUpstream(String address) throws IOException {
+            try {
+                if (begun.getAndIncrement() == 0) {
+                    Thread.sleep(AckOutput.MOST_SILENT_MILLIS + 100);
+                } else if (!received.await(1, TimeUnit.MINUTES)) {
+                    throw new IOException("the first acknowledgement has waited for this one");
+                }
+            } catch (InterruptedException e) {
+                throw new IOException(e);
+            }
+        }
+
+        @Override
+        public void close() {
+            DataNodeFaultInjector.set(before);
+        }
+    }
+
+    @Test
+    void acknowledgements_of_slow_packets_that_have_come_together_do_not_wait_for_each_other() throws Exception {
+        awaitNoWriter();
+        int packets = 4;
+        LocatedBlock block = allocate();
+        try (SlowAcks slow = new SlowAcks(); WireWriter writer = new WireWriter(cluster, block)) {
+            assertEquals(Status.SUCCESS, writer.create(1).status());
+            for (int i = 0; i < packets; i++) { // they leave in one message
+                writer.send(i, i * CHUNK, new byte[CHUNK]);
+            }
+            assertSuccess(writer.ack(), 0, 1);
+            slow.received.countDown();
+            for (int i = 1; i < packets; i++) {
+                assertSuccess(writer.ack(), i, 1);
+            }
         }
     }
 
