@@ -6,6 +6,7 @@ import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
 import java.util.ArrayList;
@@ -13,6 +14,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.zip.Checksum;
 import org.apache.hadoop.fs.FSOutputSummer;
+import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.ReplicaOutputStreams;
 import org.apache.hadoop.util.DataChecksum;
 import org.apache.hadoop.util.Time;
@@ -25,7 +27,7 @@ import org.slf4j.Logger;
  *
  * <p>W1 bytes that are on disk are not written again: after a recovery a client sends packets again. W2 the checksum of a chunk
  * covers all of the chunk's bytes on disk, when it is written by several packets as well. W3 readers see a length only with the
- * checksum of its last chunk.
+ * checksum of its last chunk. W4 when a writer has gone, the files are as long as the replica, however its last write has ended.
  */
 final class ReplicaWriter {
     private static final Logger LOG = DataNode.LOG;
@@ -147,8 +149,25 @@ final class ReplicaWriter {
             throw new IOException("checksums of " + receiver.block() + " could not be written");
         }
         unsure = true;
-        receiver.flushOrSync(sync, seqno);
+        try {
+            receiver.flushOrSync(sync, seqno);
+        } catch (ClosedByInterruptException e) {
+            unsure = false; // the writer is stopped while it syncs, which follows the write of the checksums
+            throw e;
+        }
         unsure = false;
+    }
+
+    /**
+     * After a failure: the files end where the replica does. Hadoop recovers no lease of a replica whose file is longer. Nobody has
+     * heard of the bytes that go.
+     */
+    void cutOff() throws IOException {
+        ExtendedBlock block = receiver.block();
+        ReplicaInfo replica = receiver.replica().getReplicaInfo();
+        if (published < taken && OwnReads.replica(dataNode, block.getBlockPoolId(), block.getBlockId()) == replica) {
+            replica.truncateBlock(published);
+        }
     }
 
     /** As {@link #publish}, and both files go to the disk. */

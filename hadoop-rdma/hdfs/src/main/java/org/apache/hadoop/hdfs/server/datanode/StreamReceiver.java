@@ -167,6 +167,11 @@ final class StreamReceiver extends BlockReceiver {
         } catch (IOException e) {
             LOG.debug("{}: the last packets do not count", block(), e);
         }
+        try {
+            writer.cutOff();
+        } catch (IOException e) {
+            LOG.warn("{}: its file may be longer than the replica, whose lease is not recovered then", block(), e);
+        }
     }
 
     /**

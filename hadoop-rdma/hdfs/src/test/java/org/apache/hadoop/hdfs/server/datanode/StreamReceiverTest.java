@@ -514,13 +514,14 @@ class StreamReceiverTest {
         }
         awaitNoWriter();
         assertEquals(0, replica(block).getBytesOnDisk());
+        assertEquals(0, Files.size(cluster.replicas(block.getBlock()).get(0)));
     }
 
     private static void assertSumsAreRight(ExtendedBlock block, byte[] content) throws IOException {
         assertSumsAreRight(cluster.replicas(block).get(0), block, content);
     }
 
-    private static void assertSumsAreRight(Path data, ExtendedBlock block, byte[] content) throws IOException {
+    static void assertSumsAreRight(Path data, ExtendedBlock block, byte[] content) throws IOException {
         byte[] meta = Files.readAllBytes(data.resolveSibling(block.getBlockName() + "_" + block.getGenerationStamp() + ".meta"));
         int header = BlockMetadataHeader.getHeaderSize();
         ByteBuffer sums = ByteBuffer.wrap(meta, header, meta.length - header);

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.apache.hadoop.hdfs.server.datanode;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.hadoop.hdfs.LocalHdfs;
+import org.apache.hadoop.hdfs.protocol.LocatedBlock;
+import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.Status;
+import org.apache.hadoop.hdfs.server.protocol.BlockRecoveryCommand.RecoveringBlock;
+import org.apache.hadoop.hdfs.server.protocol.ReplicaRecoveryInfo;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Writers that a DataNode stops, by an interrupt of their thread, whatever it does then. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+final class StoppedWritersTest {
+    private static final int CHUNK = WireWriter.CHUNK;
+
+    private ReceiverCluster cluster;
+    private int numbers;
+
+    @BeforeAll
+    void start(@TempDir Path work) throws Exception {
+        cluster = new ReceiverCluster(work, Map.of());
+    }
+
+    @AfterAll
+    void stop() throws IOException {
+        cluster.close();
+    }
+
+    private LocatedBlock allocate() throws IOException {
+        return LocalHdfs.allocate(cluster.files(), "/stopped" + numbers++, "wire");
+    }
+
+    /** The first DataNode of a block. */
+    private DataNode node(LocatedBlock block) {
+        return cluster.dataNodes().stream().filter(node -> node.getDatanodeUuid().equals(
+            block.getLocations()[0].getDatanodeUuid())).findFirst().orElseThrow();
+    }
+
+    /** Stops a writer at once after one of its writes of data. */
+    private static final class StopsAfterWrite extends DataNodeFaultInjector implements AutoCloseable {
+        private final DataNodeFaultInjector before = DataNodeFaultInjector.get();
+        private final AtomicInteger left;
+
+        StopsAfterWrite(int write) {
+            left = new AtomicInteger(write);
+            DataNodeFaultInjector.set(this);
+        }
+
+        @Override
+        public void delayWriteToDisk() {
+            if (left.decrementAndGet() == 0) {
+                Thread.currentThread().interrupt();
+            }
+        }
+
+        @Override
+        public void close() {
+            DataNodeFaultInjector.set(before);
+        }
+    }
+
+    /** What a DataNode has of a file whose lease has expired; it ends the writer first. */
+    private ReplicaRecoveryInfo recover(LocatedBlock block) throws IOException {
+        return node(block).getFSDataset().initReplicaRecovery(new RecoveringBlock(block.getBlock(), block.getLocations(),
+            block.getBlock().getGenerationStamp() + 1));
+    }
+
+    private void assertRecovered(LocatedBlock block, byte[] content) throws IOException {
+        assertEquals(content.length, recover(block).getNumBytes());
+        StreamReceiverTest.assertSumsAreRight(cluster.replicas(block.getBlock()).get(0), block.getBlock(), content);
+    }
+
+    @Test
+    void the_lease_of_a_writer_that_was_stopped_within_a_write_is_recovered() throws Exception {
+        LocatedBlock block = allocate();
+        byte[] content = ReceiverCluster.content(2 * CHUNK);
+        byte[] known = Arrays.copyOf(content, 100);
+        try (StopsAfterWrite stop = new StopsAfterWrite(2); WireWriter writer = new WireWriter(cluster, block)) {
+            assertEquals(Status.SUCCESS, writer.create(1).status());
+            StreamReceiverTest.assertSuccess(writer.send(0, 0, known).ack(), 0, 1);
+            assertTrue(writer.send(1, 0, content).hasEnded(), "the checksum of the first 100 bytes is to be replaced");
+            assertEquals(0, stop.left.get());
+        }
+        assertRecovered(block, known);
+    }
+
+    @Test
+    void bytes_whose_sync_is_stopped_count() throws Exception {
+        LocatedBlock block = allocate();
+        byte[] content = ReceiverCluster.content(2 * CHUNK);
+        try (StopsAfterWrite stop = new StopsAfterWrite(1); WireWriter writer = new WireWriter(cluster, block)) {
+            assertEquals(Status.SUCCESS, writer.create(1).status());
+            assertTrue(writer.send(writer.packet(0, 0, content, true)).hasEnded());
+            assertEquals(0, stop.left.get());
+        }
+        assertRecovered(block, content);
+    }
+}
