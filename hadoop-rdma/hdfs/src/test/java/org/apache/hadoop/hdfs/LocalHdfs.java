@@ -3,9 +3,13 @@
 package org.apache.hadoop.hdfs;
 
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
+import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
@@ -13,11 +17,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.crypto.CryptoProtocolVersion;
 import org.apache.hadoop.fs.CreateFlag;
 import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.hdfs.protocol.ClientProtocol;
+import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.namenode.NameNode;
@@ -29,6 +35,7 @@ public class LocalHdfs implements AutoCloseable {
     private static final long LIMIT_MS = 120_000;
     private static final long PAUSE_MS = 20;
 
+    private final Path work;
     private final Configuration conf = new HdfsConfiguration();
     private final NameNode nameNode;
     private final List<DataNode> dataNodes = new ArrayList<>();
@@ -40,6 +47,7 @@ public class LocalHdfs implements AutoCloseable {
      * @param settings of all daemons and clients
      */
     public LocalHdfs(Path work, Map<String, String> settings) throws Exception {
+        this.work = work;
         conf.set("fs.defaultFS", "hdfs://127.0.0.1:0");
         conf.set("dfs.namenode.name.dir", work.resolve("name").toUri().toString());
         for (String address : List.of("namenode.http-address", "datanode.address", "datanode.http.address",
@@ -71,9 +79,10 @@ public class LocalHdfs implements AutoCloseable {
      * Starts a DataNode, or one that has stopped.
      *
      * @param folders of its replicas, as {@code dfs.datanode.data.dir} names them
+     * @param settings of its own, "name=value"
      */
-    public final DataNode start(String folders) throws IOException, InterruptedException {
-        Configuration own = new Configuration(conf);
+    public final DataNode start(String folders, String... settings) throws IOException, InterruptedException {
+        Configuration own = with(settings);
         own.set("dfs.datanode.data.dir", folders);
         DataNode dataNode = DataNode.createDataNode(new String[0], own);
         dataNodes.add(dataNode);
@@ -103,12 +112,17 @@ public class LocalHdfs implements AutoCloseable {
         return dataNodes;
     }
 
-    /** A client of its own with these settings, "name=value". */
-    public final DistributedFileSystem client(String... settings) throws IOException {
+    private Configuration with(String... settings) {
         Configuration own = new Configuration(conf);
         for (String setting : settings) {
             own.set(setting.substring(0, setting.indexOf('=')), setting.substring(setting.indexOf('=') + 1));
         }
+        return own;
+    }
+
+    /** A client of its own with these settings, "name=value". */
+    public final DistributedFileSystem client(String... settings) throws IOException {
+        Configuration own = with(settings);
         own.setBoolean("fs.hdfs.impl.disable.cache", true);
         return (DistributedFileSystem) new org.apache.hadoop.fs.Path("/").getFileSystem(own);
     }
@@ -145,6 +159,46 @@ public class LocalHdfs implements AutoCloseable {
                 throw new UncheckedIOException(e);
             }
         });
+    }
+
+    /** The data files of a block, one for each replica. */
+    public final List<Path> replicas(ExtendedBlock block) throws IOException {
+        return found(work, block.getBlockName()::equals);
+    }
+
+    /** Files below a folder, if there is one, whose names are wanted; daemons may move and delete some of them meanwhile. */
+    public static List<Path> found(Path folder, Predicate<String> wanted) throws IOException {
+        List<Path> found = new ArrayList<>();
+        Files.walkFileTree(folder, new SimpleFileVisitor<>() {
+            @Override
+            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
+                if (wanted.test(file.getFileName().toString())) {
+                    found.add(file);
+                }
+                return FileVisitResult.CONTINUE;
+            }
+
+            @Override
+            public FileVisitResult visitFileFailed(Path file, IOException cause) {
+                return FileVisitResult.CONTINUE; // a daemon has moved or deleted it meanwhile
+            }
+
+            @Override
+            public FileVisitResult postVisitDirectory(Path directory, IOException cause) {
+                return FileVisitResult.CONTINUE; // the same, of a folder
+            }
+        });
+        return found;
+    }
+
+    /** Changes all bits of a byte of a file. */
+    public static void damage(Path path, long place) throws IOException {
+        try (RandomAccessFile file = new RandomAccessFile(path.toFile(), "rw")) {
+            file.seek(place);
+            int right = file.read();
+            file.seek(place);
+            file.write(~right);
+        }
     }
 
     /** What each replica of a file's first block holds: read from one DataNode each, with its checksums. */

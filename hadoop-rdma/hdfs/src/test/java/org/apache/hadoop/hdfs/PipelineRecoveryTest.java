@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.util.Arrays;
@@ -16,7 +15,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
@@ -213,16 +211,7 @@ final class PipelineRecoveryTest {
 
     /** Changes a byte of the checksums. */
     private static void damage(java.nio.file.Path folder, String block) throws IOException {
-        try (Stream<java.nio.file.Path> all = Files.walk(folder)) {
-            java.nio.file.Path meta = all.filter(file -> file.getFileName().toString().startsWith(block + "_")).findFirst()
-                .orElseThrow();
-            try (RandomAccessFile file = new RandomAccessFile(meta.toFile(), "rw")) {
-                file.seek(40);
-                int before = file.read();
-                file.seek(40);
-                file.write(~before);
-            }
-        }
+        LocalHdfs.damage(LocalHdfs.found(folder, name -> name.startsWith(block + "_")).get(0), 40);
     }
 
     /** The lengths that they know are those from before the other one's append. */

@@ -16,7 +16,6 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.crypto.CryptoInputStream;
 import org.apache.hadoop.crypto.key.KeyProvider;
@@ -133,19 +132,13 @@ class ProtectedReadsTest {
                 Readings.check(in, content);
             }
             assertTrue(ReadConnection.ANSWERS.sum() > before);
-            for (byte[] replica : replicas(files, "zone/file")) {
-                assertEquals(content.length, replica.length);
-                assertFalse(Arrays.equals(content, 0, 64, replica, 0, 64));
+            List<Path> replicas = cluster.replicas(files, "zone/file");
+            assertEquals(2, replicas.size());
+            for (Path replica : replicas) {
+                byte[] bytes = Files.readAllBytes(replica);
+                assertEquals(content.length, bytes.length);
+                assertFalse(Arrays.equals(content, 0, 64, bytes, 0, 64));
             }
-        }
-    }
-
-    private static List<byte[]> replicas(DistributedFileSystem files, String name) throws IOException {
-        String block = WriteCluster.block(files, path(name)).getBlock().getBlockName();
-        try (Stream<Path> all = Files.walk(work)) {
-            List<Path> found = all.filter(file -> file.getFileName().toString().equals(block)).toList();
-            assertEquals(2, found.size());
-            return List.of(Files.readAllBytes(found.get(0)), Files.readAllBytes(found.get(1)));
         }
     }
 }

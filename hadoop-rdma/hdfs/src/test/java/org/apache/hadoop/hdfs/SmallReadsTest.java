@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
@@ -19,7 +18,6 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.stream.Stream;
 import javax.net.SocketFactory;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
@@ -49,15 +47,6 @@ class SmallReadsTest {
         cluster.close();
     }
 
-    private static byte[] write(DistributedFileSystem files, String name, int size) throws IOException, InterruptedException {
-        byte[] content = WriteCluster.content(size);
-        try (FSDataOutputStream out = files.create(path(name), (short) NODES)) {
-            out.write(content);
-        }
-        WriteCluster.untilKnown(files, path(name), NODES);
-        return content;
-    }
-
     private static byte[] read(DistributedFileSystem files, String name, long place, int count) throws IOException {
         byte[] bytes = new byte[count];
         try (FSDataInputStream in = files.open(path(name))) {
@@ -66,25 +55,10 @@ class SmallReadsTest {
         return bytes;
     }
 
-    /** The files of each replica's data. */
-    private static List<Path> replicas(DistributedFileSystem files, String name) throws IOException {
-        String block = WriteCluster.block(files, path(name)).getBlock().getBlockName();
-        try (Stream<Path> all = Files.walk(work)) {
-            return all.filter(file -> file.getFileName().toString().equals(block)).toList();
-        }
-    }
-
-    private static void damage(Path replica, int place, byte right) throws IOException {
-        try (RandomAccessFile file = new RandomAccessFile(replica.toFile(), "rw")) {
-            file.seek(place);
-            file.write(right ^ 1);
-        }
-    }
-
     @Test
     void positioned_vectored_and_small_sequential_reads_give_the_files_bytes() throws Exception {
         try (DistributedFileSystem files = cluster.client()) {
-            byte[] content = write(files, "reads", SIZE);
+            byte[] content = cluster.write(files, "reads", SIZE);
             long before = ReadConnection.ANSWERS.sum();
             int[][] ranges = {{0, 1}, {511, 2}, {512, 4096}, {70_000, 4096}, {1, 65_536}, {SIZE - 1, 1}, {SIZE - 700, 700}};
             for (int[] range : ranges) {
@@ -103,7 +77,7 @@ class SmallReadsTest {
                 }
                 assertEquals(ranges.length + 2, ReadConnection.ANSWERS.sum() - before);
             }
-            byte[] small = write(files, "small", 10_000);
+            byte[] small = cluster.write(files, "small", 10_000);
             try (FSDataInputStream in = files.open(path("small"))) {
                 assertEquals(0, in.read(ByteBuffer.allocate(0)));
                 assertArrayEquals(Arrays.copyOf(small, 100), in.readNBytes(100));
@@ -118,7 +92,7 @@ class SmallReadsTest {
     @Test
     void hadoops_reader_reads_when_the_setting_says_so() throws Exception {
         try (DistributedFileSystem files = cluster.client("verbena.hdfs.reader=stock")) {
-            byte[] content = write(files, "stock", SIZE);
+            byte[] content = cluster.write(files, "stock", SIZE);
             long before = ReadConnection.ANSWERS.sum();
             assertArrayEquals(Arrays.copyOfRange(content, 5, 4101), read(files, "stock", 5, 4096));
             assertEquals(before, ReadConnection.ANSWERS.sum());
@@ -129,7 +103,7 @@ class SmallReadsTest {
     void hedged_reads_and_reads_without_checksums_work() throws Exception {
         try (DistributedFileSystem files = cluster.client("dfs.client.hedged.read.threadpool.size=2",
             "dfs.client.hedged.read.threshold.millis=1")) {
-            byte[] content = write(files, "hedged", SIZE);
+            byte[] content = cluster.write(files, "hedged", SIZE);
             for (int i = 0; i < 50; i++) {
                 assertArrayEquals(Arrays.copyOfRange(content, i * 5000, i * 5000 + 4096), read(files, "hedged", i * 5000, 4096));
             }
@@ -181,7 +155,7 @@ class SmallReadsTest {
         try (DistributedFileSystem files = cluster.client("dfs.client.context=plain",
             "dfs.client.socketcache.expiryMsec=600000", // however long a read takes
             "hadoop.rpc.socket.factory.class.ClientProtocol=" + PlainSockets.class.getName())) {
-            byte[] content = write(files, "plain", SIZE);
+            byte[] content = cluster.write(files, "plain", SIZE);
             PlainSockets.PORTS.clear();
             try (FSDataInputStream in = files.open(path("plain"))) {
                 for (int place = 0; place < 10; place++) {
@@ -198,8 +172,8 @@ class SmallReadsTest {
     @Test
     void a_damaged_replica_is_reported_and_another_read() throws Exception {
         try (DistributedFileSystem files = cluster.client()) {
-            byte[] content = write(files, "damaged", SIZE);
-            damage(replicas(files, "damaged").get(0), 5000, content[5000]);
+            byte[] content = cluster.write(files, "damaged", SIZE);
+            WriteCluster.damage(cluster.replicas(files, "damaged").get(0), 5000);
             WriteCluster.until("the damage is found", () -> { // whichever replica is read first
                 try {
                     assertArrayEquals(Arrays.copyOfRange(content, 4096, 8192), read(files, "damaged", 4096, 4096));
@@ -222,13 +196,13 @@ class SmallReadsTest {
         String[] impatient = {"dfs.client.retry.window.base=1", "dfs.client.max.block.acquire.failures=1"};
         String[] stocks = {impatient[0], impatient[1], "verbena.hdfs.reader=stock"};
         try (DistributedFileSystem ours = cluster.client(impatient); DistributedFileSystem stock = cluster.client(stocks)) {
-            byte[] content = write(ours, "lost", SIZE);
-            for (Path replica : replicas(ours, "lost")) {
-                damage(replica, 5000, content[5000]);
+            cluster.write(ours, "lost", SIZE);
+            for (Path replica : cluster.replicas(ours, "lost")) {
+                WriteCluster.damage(replica, 5000);
             }
             assertEquals(failure(stock, "lost"), failure(ours, "lost"));
-            write(ours, "gone", SIZE);
-            for (Path replica : replicas(ours, "gone")) {
+            cluster.write(ours, "gone", SIZE);
+            for (Path replica : cluster.replicas(ours, "gone")) {
                 Files.delete(replica);
             }
             String said = failure(ours, "gone");

@@ -12,9 +12,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.EOFException;
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -26,7 +24,6 @@ import java.util.Random;
 import java.util.concurrent.ExecutionException;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileRange;
@@ -60,19 +57,6 @@ class VectoredReadsTest {
         cluster.close();
     }
 
-    private static byte[] write(DistributedFileSystem files, String name) throws IOException, InterruptedException {
-        return write(files, name, NODES);
-    }
-
-    private static byte[] write(DistributedFileSystem files, String name, int replicas) throws IOException, InterruptedException {
-        byte[] content = WriteCluster.content(SIZE);
-        try (FSDataOutputStream out = files.create(path(name), (short) replicas)) {
-            out.write(content);
-        }
-        WriteCluster.untilKnown(files, path(name), replicas);
-        return content;
-    }
-
     private static List<FileRange> ranges(int count, int distance, int length) {
         return IntStream.range(0, count).mapToObj(i -> FileRange.createFileRange((long) i * distance, length)).toList();
     }
@@ -103,7 +87,7 @@ class VectoredReadsTest {
     @Test
     void ranges_apart_are_asked_for_by_one_message_and_near_ones_together() throws Exception {
         try (DistributedFileSystem files = cluster.client()) {
-            byte[] content = write(files, "counted");
+            byte[] content = cluster.write(files, "counted", SIZE);
             assertArrayEquals(new long[] {16, 1}, counted(files, "counted", content, ranges(16, 100_000, PIECE)));
             assertArrayEquals(new long[] {1, 1}, counted(files, "counted", content, ranges(16, PIECE, PIECE)));
             assertArrayEquals(new long[] {2, 1}, counted(files, "counted", content, ranges(6, PIECE + (16 << 10) - 1, PIECE)));
@@ -117,7 +101,7 @@ class VectoredReadsTest {
     @Test
     void ranges_of_any_size_and_order_in_all_blocks_come_into_the_callers_buffers() throws Exception {
         try (DistributedFileSystem files = cluster.client(); DistributedFileSystem unchecked = cluster.client()) {
-            byte[] content = write(files, "any");
+            byte[] content = cluster.write(files, "any", SIZE);
             unchecked.setVerifyChecksum(false);
             for (int seed = 0; seed < 20; seed++) {
                 Random random = new Random(seed);
@@ -150,7 +134,7 @@ class VectoredReadsTest {
     @Test
     void a_range_beyond_the_end_fails_alone() throws Exception {
         try (DistributedFileSystem files = cluster.client()) {
-            byte[] content = write(files, "end");
+            byte[] content = cluster.write(files, "end", SIZE);
             List<FileRange> ranges = List.of(FileRange.createFileRange(5, 10), FileRange.createFileRange(SIZE - 5, 10),
                 FileRange.createFileRange(700_000, 4096), FileRange.createFileRange(SIZE + 50L, 10));
             read(files, "end", ranges);
@@ -171,7 +155,7 @@ class VectoredReadsTest {
             List.of(FileRange.createFileRange(-1, 10), FileRange.createFileRange(20, 10)));
         try (DistributedFileSystem ours = cluster.client();
                 DistributedFileSystem stock = cluster.client("verbena.hdfs.reader=stock")) {
-            write(ours, "wrong");
+            cluster.write(ours, "wrong", SIZE);
             long messages = ReadConnection.MESSAGES.sum();
             for (List<FileRange> ranges : wrong) {
                 Exception expected = assertThrows(Exception.class, () -> read(stock, "wrong", ranges));
@@ -185,7 +169,7 @@ class VectoredReadsTest {
     @Test
     void a_buffer_that_the_caller_does_not_get_ends_the_read_and_not_the_stream() throws Exception {
         try (DistributedFileSystem files = cluster.client()) {
-            byte[] content = write(files, "buffers");
+            byte[] content = cluster.write(files, "buffers", SIZE);
             IllegalStateException failure = new IllegalStateException("no more buffers");
             List<FileRange> ranges = ranges(10, 100_000, PIECE);
             try (FSDataInputStream in = files.open(path("buffers"))) {
@@ -205,22 +189,11 @@ class VectoredReadsTest {
         }
     }
 
-    private static void damage(DistributedFileSystem files, String name, int place, byte right) throws IOException {
-        String block = WriteCluster.block(files, path(name)).getBlock().getBlockName();
-        try (Stream<Path> all = Files.walk(work.resolve("data0"))) {
-            Path replica = all.filter(file -> file.getFileName().toString().equals(block)).findFirst().orElseThrow();
-            try (RandomAccessFile file = new RandomAccessFile(replica.toFile(), "rw")) {
-                file.seek(place);
-                file.write(right ^ 1);
-            }
-        }
-    }
-
     @Test
     void a_damaged_replica_is_reported_and_the_rest_read_from_another() throws Exception {
         try (DistributedFileSystem files = cluster.client()) {
-            byte[] content = write(files, "damaged");
-            damage(files, "damaged", 5000, content[5000]);
+            byte[] content = cluster.write(files, "damaged", SIZE);
+            WriteCluster.damage(cluster.replicas(files, "damaged").get(0), 5000);
             WriteCluster.until("the damage is found", () -> { // whichever replica is read first
                 try {
                     counted(files, "damaged", content, ranges(10, 100_000, 8192));
@@ -235,8 +208,8 @@ class VectoredReadsTest {
     @Test
     void damage_between_two_ranges_concerns_neither() throws Exception {
         try (DistributedFileSystem files = cluster.client()) {
-            byte[] content = write(files, "between");
-            damage(files, "between", 5000, content[5000]);
+            byte[] content = cluster.write(files, "between", SIZE);
+            WriteCluster.damage(cluster.replicas(files, "between").get(0), 5000);
             for (int i = 0; i < 5; i++) {
                 counted(files, "between", content, ranges(2, 8192, 512));
             }
@@ -247,7 +220,7 @@ class VectoredReadsTest {
     @Test
     void a_stopped_data_node_costs_no_range(@TempDir Path folder) throws Exception {
         try (WriteCluster own = new WriteCluster(folder, NODES); DistributedFileSystem files = own.client()) {
-            byte[] content = write(files, "stopped");
+            byte[] content = own.write(files, "stopped", SIZE);
             try (FSDataInputStream in = files.open(path("stopped"))) {
                 in.readVectored(ranges(60, 130_000, PIECE), HEAP); // by a connection to each DataNode, if the lot says so
                 own.stop(own.dataNode(0));
@@ -263,7 +236,7 @@ class VectoredReadsTest {
     @Test
     void a_data_node_that_ends_amid_a_vectored_read_costs_no_range(@TempDir Path folder) throws Exception {
         try (WriteCluster own = new WriteCluster(folder, NODES); DistributedFileSystem files = own.client()) {
-            byte[] content = write(files, "amid");
+            byte[] content = own.write(files, "amid", SIZE);
             List<FileRange> ranges = ranges(60, 130_000, PIECE);
             DataNode first = own.dataNode(0);
             try (FSDataInputStream in = files.open(path("amid"))) {
@@ -285,7 +258,7 @@ class VectoredReadsTest {
     void data_nodes_that_end_a_connection_after_one_request_are_not_asked_ahead_again(@TempDir Path folder) throws Exception {
         try (WriteCluster own = new WriteCluster(folder, 1, Map.of("dfs.datanode.socket.reuse.keepalive", "0"));
                 DistributedFileSystem files = own.client()) {
-            byte[] content = write(files, "brief", 1);
+            byte[] content = own.write(files, "brief", SIZE);
             try (FSDataInputStream in = files.open(path("brief"))) {
                 long answers = ReadConnection.ANSWERS.sum();
                 for (int place = 0; place < 10; place++) { // each by a new connection, since the one of the cache has ended
@@ -307,8 +280,8 @@ class VectoredReadsTest {
     @Test
     void data_nodes_that_keep_connections_are_asked_ahead_also_after_a_refusal() throws Exception {
         try (DistributedFileSystem files = cluster.client()) {
-            byte[] content = write(files, "kept");
-            damage(files, "kept", 5000, content[5000]);
+            byte[] content = cluster.write(files, "kept", SIZE);
+            WriteCluster.damage(cluster.replicas(files, "kept").get(0), 5000);
             for (int i = 0; i < 3; i++) {
                 counted(files, "kept", content, ranges(10, 100_000, 8192));
             }
@@ -334,7 +307,7 @@ class VectoredReadsTest {
     void hedged_reads_are_hadoops() throws Exception {
         try (DistributedFileSystem files = cluster.client("dfs.client.hedged.read.threadpool.size=2",
             "dfs.client.hedged.read.threshold.millis=10000")) {
-            byte[] content = write(files, "hedged");
+            byte[] content = cluster.write(files, "hedged", SIZE);
             assertArrayEquals(new long[] {5, 5}, counted(files, "hedged", content, ranges(5, 100_000, PIECE)));
         } finally {
             WriteCluster.endHedgedReads();

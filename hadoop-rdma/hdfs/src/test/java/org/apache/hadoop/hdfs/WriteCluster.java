@@ -2,10 +2,13 @@
 // Hadoop's own NameNode and DataNodes in this JVM, and clients with our file system.
 package org.apache.hadoop.hdfs;
 
+import java.io.IOException;
 import java.lang.reflect.Field;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.verbena.hadoop.hdfs.VerbenaFileSystem;
 import org.verbena.hadoop.hdfs.VerbenaHdfs;
@@ -47,6 +50,21 @@ final class WriteCluster extends LocalHdfs {
     /** Of a file below the root. */
     static org.apache.hadoop.fs.Path path(String name) {
         return new org.apache.hadoop.fs.Path("/" + name);
+    }
+
+    /** Writes a file, and waits until the NameNode knows its replica at each DataNode. */
+    byte[] write(DistributedFileSystem files, String name, int size) throws IOException, InterruptedException {
+        byte[] content = content(size);
+        try (FSDataOutputStream out = files.create(path(name), (short) dataNodes().size())) {
+            out.write(content);
+        }
+        untilKnown(files, path(name), dataNodes().size());
+        return content;
+    }
+
+    /** The data files of each replica of a file's first block. */
+    List<Path> replicas(DistributedFileSystem files, String name) throws IOException {
+        return replicas(block(files, path(name)).getBlock());
     }
 
     DataNode dataNode(int index) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.apache.hadoop.hdfs.server.datanode;
 
+import static org.apache.hadoop.hdfs.server.datanode.ReceiverCluster.path;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.lang.reflect.Field;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
@@ -58,10 +58,6 @@ class OwnReadsTest {
     @AfterAll
     static void stop() throws IOException {
         cluster.close();
-    }
-
-    private static org.apache.hadoop.fs.Path path(String name) {
-        return ReceiverCluster.path(name);
     }
 
     private static void write(String name, byte[] content) throws IOException, InterruptedException {
@@ -248,23 +244,16 @@ class OwnReadsTest {
         write("damaged", content);
         ExtendedBlock block = block("damaged");
         for (Path replica : cluster.replicas(block).subList(0, 2)) {
-            try (RandomAccessFile file = new RandomAccessFile(replica.toFile(), "rw")) {
-                file.seek(5000);
-                file.write(content[5000] ^ 1);
-            }
+            ReceiverCluster.damage(replica, 5000);
         }
         assertArrayEquals(Arrays.copyOfRange(content, 4096, 8192), read("damaged", 4096, 4096));
     }
 
     @Test
     void a_replica_that_is_damaged_everywhere_fails_as_with_hadoop() throws Exception {
-        byte[] content = ReceiverCluster.content(SIZE);
-        write("lost", content);
+        write("lost", ReceiverCluster.content(SIZE));
         for (Path replica : cluster.replicas(block("lost"))) {
-            try (RandomAccessFile file = new RandomAccessFile(replica.toFile(), "rw")) {
-                file.seek(5000);
-                file.write(content[5000] ^ 1);
-            }
+            ReceiverCluster.damage(replica, 5000);
         }
         IOException failure = assertThrows(IOException.class, () -> read("lost", 4096, 4096));
         assertTrue(failure instanceof ChecksumException || failure instanceof org.apache.hadoop.hdfs.BlockMissingException,

@@ -2,14 +2,10 @@
 // Hadoop's own NameNode and DataNode in this JVM, with tiers in folders of a test.
 package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 
+import java.io.File;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.nio.file.FileVisitResult;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -158,25 +154,8 @@ final class TierCluster extends LocalHdfs {
 
     /** The data files of a block, of all if it is null, below a folder of a tier: "memory", "ssd", "disk". */
     List<Path> found(String tier, ExtendedBlock block) throws IOException {
-        List<Path> found = new ArrayList<>();
-        if (Files.isDirectory(work.resolve(tier))) {
-            Files.walkFileTree(work.resolve(tier), new SimpleFileVisitor<>() {
-                @Override
-                public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
-                    if (block == null ? Block.isBlockFilename(file.toFile())
-                            : file.getFileName().toString().equals(block.getBlockName())) {
-                        found.add(file);
-                    }
-                    return FileVisitResult.CONTINUE;
-                }
-
-                @Override
-                public FileVisitResult visitFileFailed(Path file, IOException cause) {
-                    return FileVisitResult.CONTINUE; // the DataNode has deleted it meanwhile
-                }
-            });
-        }
-        return found;
+        return found(work.resolve(tier), name -> block == null ? Block.isBlockFilename(new File(name))
+            : name.equals(block.getBlockName()));
     }
 
     /** Deletes a file of one block, and waits for the DataNode, which forgets a replica first and deletes its files later. */
