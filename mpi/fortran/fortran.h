@@ -105,6 +105,11 @@ static inline MPI_Status *in_Statuses(const int *statuses)
     return mark_at(statuses) == MARK_STATUSES_IGNORE ? MPI_STATUSES_IGNORE : (MPI_Status *)(uintptr_t)statuses;
 }
 
+/* abi.h converts all these kinds of handles in one way; a handle of a file may need another. */
+#define FORTRAN_HANDLES(handle)                                                                                        \
+    handle(MPI_Comm, Comm) handle(MPI_Datatype, Type) handle(MPI_Errhandler, Errhandler) handle(MPI_Group, Group)      \
+        handle(MPI_Info, Info) handle(MPI_Message, Message) handle(MPI_Op, Op) handle(MPI_Request, Request)            \
+            handle(MPI_Session, Session) handle(MPI_Win, Win)
 #include "abi.h"
 
 /* An array of the call: on the stack as long as it is small. */

@@ -17,17 +17,8 @@
     {                                                                                                                  \
         return (uintptr_t)handle < FORTRAN_PREDEFINED ? (int)(uintptr_t)handle : C(name##_toint)(handle);              \
     }
-FORTRAN_HANDLE(MPI_Comm, Comm)
-FORTRAN_HANDLE(MPI_Datatype, Type)
-FORTRAN_HANDLE(MPI_Errhandler, Errhandler)
+FORTRAN_HANDLES(FORTRAN_HANDLE)
 FORTRAN_HANDLE(MPI_File, File)
-FORTRAN_HANDLE(MPI_Group, Group)
-FORTRAN_HANDLE(MPI_Info, Info)
-FORTRAN_HANDLE(MPI_Message, Message)
-FORTRAN_HANDLE(MPI_Op, Op)
-FORTRAN_HANDLE(MPI_Request, Request)
-FORTRAN_HANDLE(MPI_Session, Session)
-FORTRAN_HANDLE(MPI_Win, Win)
 
 /* The key of C for one of Fortran. */
 static inline int in_keyval(int keyval)

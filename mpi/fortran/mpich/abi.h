@@ -17,16 +17,7 @@
     {                                                                                                                  \
         return handle;                                                                                                 \
     }
-FORTRAN_HANDLE(MPI_Comm, Comm)
-FORTRAN_HANDLE(MPI_Datatype, Type)
-FORTRAN_HANDLE(MPI_Errhandler, Errhandler)
-FORTRAN_HANDLE(MPI_Group, Group)
-FORTRAN_HANDLE(MPI_Info, Info)
-FORTRAN_HANDLE(MPI_Message, Message)
-FORTRAN_HANDLE(MPI_Op, Op)
-FORTRAN_HANDLE(MPI_Request, Request)
-FORTRAN_HANDLE(MPI_Session, Session)
-FORTRAN_HANDLE(MPI_Win, Win)
+FORTRAN_HANDLES(FORTRAN_HANDLE)
 
 static inline MPI_File in_File(int number)
 {
