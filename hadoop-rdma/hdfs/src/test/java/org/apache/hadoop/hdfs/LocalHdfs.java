@@ -29,6 +29,8 @@ import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.namenode.NameNode;
 import org.apache.hadoop.io.EnumSetWritable;
 import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
+import org.verbena.hadoop.hdfs.VerbenaDataNodePlugin;
+import org.verbena.hadoop.hdfs.VerbenaSocketFactory;
 
 /** One NameNode, and DataNodes that come and go. */
 public class LocalHdfs implements AutoCloseable {
@@ -44,9 +46,10 @@ public class LocalHdfs implements AutoCloseable {
      * Starts the NameNode.
      *
      * @param work folder of all files
-     * @param settings of all daemons and clients
+     * @param settings of all daemons and clients; of one name the last counts
      */
-    public LocalHdfs(Path work, Map<String, String> settings) throws Exception {
+    @SafeVarargs
+    public LocalHdfs(Path work, Map<String, String>... settings) throws Exception {
         this.work = work;
         conf.set("fs.defaultFS", "hdfs://127.0.0.1:0");
         conf.set("dfs.namenode.name.dir", work.resolve("name").toUri().toString());
@@ -59,7 +62,9 @@ public class LocalHdfs implements AutoCloseable {
         // Every block is on every DataNode, also on one that had much to do a moment ago.
         conf.setBoolean("dfs.namenode.redundancy.considerLoad", false);
         conf.setLong("dfs.datanode.du.reserved", 0);
-        settings.forEach(conf::set);
+        for (Map<String, String> some : settings) {
+            some.forEach(conf::set);
+        }
         makePages();
         DefaultMetricsSystem.setMiniClusterMode(true); // several daemons in this JVM
         NameNode.format(conf);
@@ -73,6 +78,14 @@ public class LocalHdfs implements AutoCloseable {
         for (String daemon : List.of("hdfs", "datanode")) {
             Files.createDirectories(classes.resolve("webapps").resolve(daemon));
         }
+    }
+
+    /** Settings with which blocks go to our receiver by the core, whose port is that of the DataNode plus the offset. */
+    public static Map<String, String> byCore(int offset) {
+        return Map.of("dfs.datanode.plugins", VerbenaDataNodePlugin.class.getName(),
+            "hadoop.rpc.socket.factory.class.ClientProtocol", VerbenaSocketFactory.class.getName(), "verbena.hdfs.auth", "none",
+            "verbena.core.tl.enable", "self,shm", "verbena.hdfs.port.offset", Integer.toString(offset),
+            "verbena.hdfs.connect.wait.ms", "600000");
     }
 
     /**

@@ -27,9 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
 import org.junit.jupiter.api.io.TempDir;
-import org.verbena.hadoop.hdfs.VerbenaDataNodePlugin;
 import org.verbena.hadoop.hdfs.VerbenaFileSystem;
-import org.verbena.hadoop.hdfs.VerbenaSocketFactory;
 
 /** Bytes that were flushed or closed, and DataNodes that go away or are damaged, with our writer and receiver. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -50,12 +48,8 @@ final class PipelineRecoveryTest {
     @BeforeAll
     void start(@TempDir java.nio.file.Path folder) throws Exception {
         work = folder;
-        cluster = new LocalHdfs(work, Map.of("dfs.blocksize", Integer.toString(1 << 20), "dfs.datanode.plugins",
-            VerbenaDataNodePlugin.class.getName(), "hadoop.rpc.socket.factory.class.ClientProtocol",
-            VerbenaSocketFactory.class.getName(), "verbena.hdfs.auth", "none", "verbena.core.tl.enable", "self,shm",
-            "verbena.hdfs.port.offset", Integer.toString(OFFSET), "verbena.hdfs.connect.wait.ms", "600000",
-            "fs.hdfs.impl", VerbenaFileSystem.class.getName(),
-            "dfs.client.retry.interval-ms.get-last-block-length", "10"));
+        cluster = new LocalHdfs(work, LocalHdfs.byCore(OFFSET), Map.of("dfs.blocksize", Integer.toString(1 << 20),
+            "fs.hdfs.impl", VerbenaFileSystem.class.getName(), "dfs.client.retry.interval-ms.get-last-block-length", "10"));
         for (int i = 0; i < NODES; i++) {
             start(i);
         }

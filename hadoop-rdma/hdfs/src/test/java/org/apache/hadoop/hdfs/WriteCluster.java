@@ -5,7 +5,6 @@ package org.apache.hadoop.hdfs;
 import java.io.IOException;
 import java.lang.reflect.Field;
 import java.nio.file.Path;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.fs.FSDataOutputStream;
@@ -23,21 +22,14 @@ final class WriteCluster extends LocalHdfs {
 
     /** more: settings beside those of all these clusters, or in their place. */
     WriteCluster(Path work, int count, Map<String, String> more) throws Exception {
-        super(work, settings(more));
+        super(work, Map.of("dfs.blocksize", Integer.toString(BLOCK), "dfs.namenode.redundancy.interval.seconds", "50ms",
+            "fs.hdfs.impl", VerbenaFileSystem.class.getName(), "fs.AbstractFileSystem.hdfs.impl", VerbenaHdfs.class.getName(),
+            "dfs.datanode.socket.reuse.keepalive", "600000", // no stream ends between two reads
+            "dfs.block.scanner.volume.bytes.per.second", "0"), more); // damage is found by readers
         for (int i = 0; i < count; i++) {
             start(work.resolve("data" + i).toUri().toString());
         }
         untilLive(count);
-    }
-
-    private static Map<String, String> settings(Map<String, String> more) {
-        Map<String, String> all = new HashMap<>(Map.of("dfs.blocksize", Integer.toString(BLOCK),
-            "dfs.namenode.redundancy.interval.seconds", "50ms", "fs.hdfs.impl", VerbenaFileSystem.class.getName(),
-            "fs.AbstractFileSystem.hdfs.impl", VerbenaHdfs.class.getName(),
-            "dfs.datanode.socket.reuse.keepalive", "600000", // no stream ends between two reads
-            "dfs.block.scanner.volume.bytes.per.second", "0")); // damage is found by readers
-        all.putAll(more);
-        return all;
     }
 
     /** Hedged reads are those of all clients of a JVM, once one has them. */

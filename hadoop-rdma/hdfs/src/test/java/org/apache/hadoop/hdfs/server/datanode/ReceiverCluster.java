@@ -7,14 +7,11 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.Map;
 import java.util.Random;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
 import org.apache.hadoop.hdfs.LocalHdfs;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants.DatanodeReportType;
-import org.verbena.hadoop.hdfs.VerbenaDataNodePlugin;
-import org.verbena.hadoop.hdfs.VerbenaSocketFactory;
 
 /** All files have three replicas, one at each DataNode. */
 final class ReceiverCluster extends LocalHdfs {
@@ -28,23 +25,14 @@ final class ReceiverCluster extends LocalHdfs {
     private final DistributedFileSystem files;
 
     ReceiverCluster(Path work, Map<String, String> settings) throws Exception {
-        super(work, ownSettings(settings));
-        files = (DistributedFileSystem) new org.apache.hadoop.fs.Path("/").getFileSystem(conf());
+        super(work, byCore(OFFSET), Map.of("dfs.blocksize", Integer.toString(BLOCK), "dfs.replication",
+            Integer.toString(NODES)), settings);
+        files = client();
         for (int i = 0; i < NODES; i++) {
             DataNode dataNode = start(work.resolve("data" + i).toUri().toString(), "dfs.datanode.address=127.0.0.1:" + drawPort());
             until("a DataNode greets", () -> isGreeting(dataNode.getXferPort() + OFFSET));
         }
         until("the NameNode knows the space of all DataNodes", () -> live() == NODES);
-    }
-
-    private static Map<String, String> ownSettings(Map<String, String> settings) {
-        Map<String, String> all = new HashMap<>(Map.of("dfs.blocksize", Integer.toString(BLOCK), "dfs.replication",
-            Integer.toString(NODES), "dfs.datanode.plugins", VerbenaDataNodePlugin.class.getName(),
-            "hadoop.rpc.socket.factory.class.ClientProtocol", VerbenaSocketFactory.class.getName(), "verbena.hdfs.auth", "none",
-            "verbena.core.tl.enable", "self,shm", "verbena.hdfs.port.offset", Integer.toString(OFFSET),
-            "verbena.hdfs.connect.wait.ms", "600000"));
-        all.putAll(settings);
-        return all;
     }
 
     /** A port that is free and whose greeting's is free, too: outside of what outgoing connections and other tests take. */

@@ -7,7 +7,6 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -39,22 +38,16 @@ final class TierCluster extends LocalHdfs {
     private final DistributedFileSystem files;
 
     TierCluster(Path work, long memory, Map<String, String> settings) throws Exception {
-        super(work, ownSettings(work, memory, settings));
+        super(work, Map.of("dfs.blocksize", Integer.toString(BLOCK), "dfs.replication", "1",
+            "dfs.namenode.redundancy.interval.seconds", "50ms", "dfs.datanode.fsdataset.factory",
+            VerbenaDatasetFactory.class.getName(), "verbena.hdfs.mode", "hhh", "verbena.hdfs.memory.dir",
+            work.resolve("memory").toString(), "verbena.hdfs.memory.size", Long.toString(memory)), settings);
         this.work = work;
         this.folders = "[SSD]" + work.resolve("ssd").toUri() + ",[DISK]" + work.resolve("disk").toUri();
         start();
-        files = (DistributedFileSystem) new org.apache.hadoop.fs.Path("/").getFileSystem(conf());
+        files = client();
         files.mkdirs(MEMORY);
         files.setStoragePolicy(MEMORY, "ALL_NVDIMM");
-    }
-
-    private static Map<String, String> ownSettings(Path work, long memory, Map<String, String> settings) {
-        Map<String, String> all = new HashMap<>(Map.of("dfs.blocksize", Integer.toString(BLOCK), "dfs.replication", "1",
-            "dfs.namenode.redundancy.interval.seconds", "50ms", "dfs.datanode.fsdataset.factory",
-            VerbenaDatasetFactory.class.getName(), "verbena.hdfs.mode", "hhh", "verbena.hdfs.memory.dir",
-            work.resolve("memory").toString(), "verbena.hdfs.memory.size", Long.toString(memory)));
-        all.putAll(settings);
-        return all;
     }
 
     /** Starts the DataNode again, which has stopped. The NameNode knows its replicas anew. */
