@@ -112,7 +112,7 @@ final class StreamReceiver extends BlockReceiver {
             receiveAll(peer.writersChannel());
             complete = true;
         } catch (IOException e) {
-            replica().releaseAllBytesReserved();
+            releaseSpace();
             if (!dataNode.isRestarting()) {
                 LOG.info("Exception for {}", block(), e);
                 throw e;
@@ -126,6 +126,13 @@ final class StreamReceiver extends BlockReceiver {
             if (acks != null) {
                 acks.end();
             }
+        }
+    }
+
+    /** A deletion gives back all that is left; what was acknowledged afterwards is given back once more, and counts below zero. */
+    private void releaseSpace() {
+        if (replica().getReplicaInfo().getBytesReserved() > 0) {
+            replica().releaseAllBytesReserved();
         }
     }
 

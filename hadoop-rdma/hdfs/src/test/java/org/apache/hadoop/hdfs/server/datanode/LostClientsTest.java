@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Map;
 import org.apache.hadoop.hdfs.LocalHdfs;
+import org.apache.hadoop.hdfs.protocol.Block;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.hdfs.protocol.datatransfer.BlockConstructionStage;
 import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.Status;
@@ -41,12 +42,21 @@ final class LostClientsTest {
         return LocalHdfs.allocate(cluster.files(), "/lost" + numbers++, CLIENT);
     }
 
+    /** The first DataNode of a block. */
+    private DataNode node(LocatedBlock block) {
+        return cluster.dataNodes().stream().filter(node -> node.getDatanodeUuid().equals(
+            block.getLocations()[0].getDatanodeUuid())).findFirst().orElseThrow();
+    }
+
     /** Of the first DataNode of a block. */
     @SuppressWarnings("deprecation") // there is no other way to it from outside
     private Replica replica(LocatedBlock block) {
-        return cluster.dataNodes().stream().filter(node -> node.getDatanodeUuid().equals(
-            block.getLocations()[0].getDatanodeUuid())).findFirst().orElseThrow().getFSDataset()
-            .getReplica(block.getBlock().getBlockPoolId(), block.getBlock().getBlockId());
+        return node(block).getFSDataset().getReplica(block.getBlock().getBlockPoolId(), block.getBlock().getBlockId());
+    }
+
+    private void awaitNoneReserved() throws InterruptedException {
+        ReceiverCluster.until("the space reserved for replicas is free again",
+            () -> LocalHdfs.reserved(cluster.dataNodes()) == 0);
     }
 
     /** A block whose first DataNode has some bytes and its end. */
@@ -73,8 +83,23 @@ final class LostClientsTest {
             }
         }
         assertTrue(XceiverBridge.blocksTaken() - before >= CLIENTS);
-        ReceiverCluster.until("the space reserved for replicas is free again",
-            () -> LocalHdfs.reserved(cluster.dataNodes()) == 0);
+        awaitNoneReserved();
+    }
+
+    @Test
+    void a_block_that_is_deleted_while_it_is_written_keeps_no_space_reserved() throws Exception {
+        LocatedBlock block = allocate();
+        DataNode node = node(block);
+        try (WireWriter writer = new WireWriter(cluster, block)) {
+            assertEquals(Status.SUCCESS, writer.create(1).status());
+            assertTrue(writer.send(0, 0, ReceiverCluster.content(1024)).ack().isSuccess());
+            node.getFSDataset().invalidate(block.getBlock().getBlockPoolId(), new Block[] {block.getBlock().getLocalBlock()});
+            awaitNoneReserved();
+            assertTrue(writer.send(1, 1024, ReceiverCluster.content(1000)).ack().isSuccess(), "as with Hadoop's receiver");
+            assertTrue(writer.send(2, 2024, null).hasEnded());
+        }
+        ReceiverCluster.until("the writer has gone", () -> node.xserver.getNumPeers() == 0);
+        assertEquals(0, LocalHdfs.reserved(cluster.dataNodes()));
     }
 
     @Test
