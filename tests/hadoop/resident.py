@@ -7,6 +7,7 @@ import threading
 
 from cluster import java
 from daemons.errors import Failed, tail
+from daemons.ports import HOST
 
 PROGRAM = pathlib.Path(__file__).resolve().parent / "java" / "Resident.java"
 
@@ -39,6 +40,16 @@ class Resident:
             text = tail(self._cluster.log("resident"))
             raise Failed(f"the JVM that runs commands has ended in {' '.join(words)}:\n{text}")
         return subprocess.CompletedProcess(words, status, out, err)
+
+    def end_for_upgrade(self, name):
+        """Tells a DataNode to end; the caller waits for that. The connection of these commands to the DataNode may be of a time
+        before its last restart, and the DataNode may end before it has answered: both are an EOFException."""
+        words = "hdfs", "dfsadmin", "-shutdownDatanode", f"{HOST}:{self._cluster.ports[name + '-ipc']}", "upgrade"
+        done = self.run(*words)
+        if "EOFException" in done.stdout + done.stderr:
+            self.run(*words)
+        elif done.returncode != 0:
+            raise Failed(f"{words}: {done.stdout}{done.stderr}")
 
     def _start(self):
         argv = java.argv(str(PROGRAM), [], self._cluster.client_conf(), self._cluster.plugin, options=self._cluster.options())

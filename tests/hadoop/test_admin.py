@@ -45,7 +45,7 @@ class AdminTest(WritingCase):
 
     def restart_for_upgrade(self, name):
         process = self.cluster.daemons[name]
-        self.admin("-shutdownDatanode", self.ipc(name), "upgrade")
+        self.client.end_for_upgrade(name)
         self.wait_for(f"{name} ends", lambda: not processes.alive(*process))
         self.cluster.launch(name)
 

@@ -9,7 +9,6 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from daemons import processes  # noqa: E402  (needs the path above)
-from daemons.ports import HOST  # noqa: E402
 from moded import MIB, TIERS, LeavingCase  # noqa: E402
 
 TWO = {"hhh": ["NVDIMM", "SSD"], "hhh-m": ["NVDIMM"] * 2, "hhh-l": ["ARCHIVE", "NVDIMM"]}
@@ -24,7 +23,7 @@ class BesideCase(LeavingCase):
     def upgrade(self, name):
         """Restarts a DataNode as an administrator does who upgrades it."""
         process = self.cluster.daemons[name]
-        self.admin("-shutdownDatanode", f"{HOST}:{self.cluster.ports[name + '-ipc']}", "upgrade")
+        self.client.end_for_upgrade(name)
         self.wait_for(f"{name} ends", lambda: not processes.alive(*process))
         self.start(name)
 

@@ -17,7 +17,6 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 from acknowledged import WRITER, Writers  # noqa: E402  (needs the path above)
 from cluster import conf  # noqa: E402
 from daemons import processes  # noqa: E402
-from daemons.ports import HOST  # noqa: E402
 from moded import Moded, ModeCase  # noqa: E402
 
 SECONDS = int(os.environ.get("VERBENA_TEST_MIX_SECONDS") or 600)
@@ -46,7 +45,7 @@ class MixCase(ModeCase):
 
     def upgraded(self, name, chance):
         process = self.cluster.daemons[name]
-        self.hdfs("dfsadmin", "-shutdownDatanode", f"{HOST}:{self.cluster.ports[name + '-ipc']}", "upgrade")
+        self.client.end_for_upgrade(name)
         self.wait_for(f"{name} ends", lambda: not processes.alive(*process))
         time.sleep(chance.uniform(0, 2))
         self.start(name)
