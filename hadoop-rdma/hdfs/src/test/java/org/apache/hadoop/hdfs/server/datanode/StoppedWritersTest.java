@@ -5,13 +5,17 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.apache.hadoop.hdfs.LocalHdfs;
+import org.apache.hadoop.hdfs.protocol.HdfsConstants.DatanodeReportType;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.Status;
+import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsDatasetSpi;
 import org.apache.hadoop.hdfs.server.protocol.BlockRecoveryCommand.RecoveringBlock;
 import org.apache.hadoop.hdfs.server.protocol.ReplicaRecoveryInfo;
 import org.junit.jupiter.api.AfterAll;
@@ -25,11 +29,13 @@ import org.junit.jupiter.api.io.TempDir;
 final class StoppedWritersTest {
     private static final int CHUNK = WireWriter.CHUNK;
 
+    private Path work;
     private ReceiverCluster cluster;
     private int numbers;
 
     @BeforeAll
-    void start(@TempDir Path work) throws Exception {
+    void start(@TempDir Path folder) throws Exception {
+        work = folder;
         cluster = new ReceiverCluster(work, Map.of());
     }
 
@@ -106,5 +112,65 @@ final class StoppedWritersTest {
             assertEquals(0, stop.left.get());
         }
         assertRecovered(block, content);
+    }
+
+    @Test
+    void evicted_writers_end_and_what_was_acknowledged_counts() throws Exception {
+        LocatedBlock block = allocate();
+        byte[] content = ReceiverCluster.content(1000);
+        try (WireWriter writer = new WireWriter(cluster, block)) {
+            assertEquals(Status.SUCCESS, writer.create(ReceiverCluster.NODES).status());
+            StreamReceiverTest.assertSuccess(writer.send(0, 0, content).ack(), 0, ReceiverCluster.NODES);
+            node(block).evictWriters();
+            assertTrue(writer.hasEnded());
+        }
+        assertRecovered(block, content);
+    }
+
+    /** Open files of this process below a folder. */
+    private static long open(Path folder) {
+        try (Stream<Path> all = Files.list(Path.of("/proc/self/fd"))) {
+            return all.filter(one -> {
+                try {
+                    return Files.readSymbolicLink(one).startsWith(folder);
+                } catch (IOException e) {
+                    return false; // closed meanwhile
+                }
+            }).count();
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** Whether the NameNode has heard of the space of a DataNode's only volume. */
+    private boolean isVolumeKnown(DataNode node) {
+        try (FsDatasetSpi.FsVolumeReferences volumes = node.getFSDataset().getFsVolumeReferences()) {
+            String id = volumes.get(0).getStorageID();
+            return Arrays.stream(cluster.files().getClient().getNamenode().getDatanodeStorageReport(DatanodeReportType.LIVE))
+                .flatMap(one -> Arrays.stream(one.getStorageReports()))
+                .anyMatch(one -> one.getStorage().getStorageID().equals(id) && one.getRemaining() > 0);
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    void a_volume_that_is_removed_ends_its_writers_and_can_be_unmounted() throws Exception {
+        LocatedBlock block = allocate();
+        DataNode node = node(block);
+        Path volume = XceiverBridge.firstVolume(node);
+        try (WireWriter writer = new WireWriter(cluster, block)) {
+            assertEquals(Status.SUCCESS, writer.create(1).status());
+            StreamReceiverTest.assertSuccess(writer.send(0, 0, ReceiverCluster.content(1000)).ack(), 0, 1);
+            assertTrue(open(volume) > 0);
+            node.reconfigurePropertyImpl("dfs.datanode.data.dir", work.resolve("other").toUri().toString());
+            assertTrue(writer.hasEnded());
+        }
+        ReceiverCluster.until("no file of the volume is open", () -> open(volume) == 0);
+        ReceiverCluster.until("the NameNode knows the other volume", () -> isVolumeKnown(node));
+        LocatedBlock next = allocate();
+        try (WireWriter writer = new WireWriter(cluster, next)) {
+            assertEquals(Status.SUCCESS, writer.create(ReceiverCluster.NODES).status(), "one of them has a new volume");
+        }
     }
 }
