@@ -18,7 +18,8 @@ import org.slf4j.Logger;
  * <p>A1 the order of acknowledgements is that of packets. A2 the replica's acknowledged length grows before the client hears of
  * it. A3 after {@link #broke} no packet is acknowledged: the client has learnt that the next DataNode is lost. A4 an
  * acknowledgement waits for the next one only while packets follow each other at once; those of the last packet and of one that
- * is synced, all that say something else, and those after half a second without one, leave at once. A5 readers see a packet before its acknowledgement leaves.
+ * is synced, all that say something else, and those after half a second without one, leave at once. A5 readers see a packet
+ * before its acknowledgement leaves.
  */
 final class AckChain {
     private static final Logger LOG = DataNode.LOG;
@@ -211,8 +212,8 @@ final class AckChain {
     private void checkPace(long took) {
         if (took > dataNode.getDnConf().getSlowIoWarningThresholdMs()) {
             dataNode.metrics.incrSlowAckToUpstreamCount();
-            LOG.warn("Slow acknowledgement of {} to {} took {}ms (threshold={}ms)", receiver.block(), receiver.inAddr, took,
-                dataNode.getDnConf().getSlowIoWarningThresholdMs());
+            LOG.warn("Slow PacketResponder send ack to upstream took {}ms (threshold={}ms), upstream={}, blockId={}", took,
+                dataNode.getDnConf().getSlowIoWarningThresholdMs(), receiver.inAddr, receiver.block().getBlockId());
         }
     }
 

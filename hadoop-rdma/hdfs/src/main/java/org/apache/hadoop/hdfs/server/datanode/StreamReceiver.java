@@ -271,8 +271,9 @@ final class StreamReceiver extends BlockReceiver {
         }
         if (took > dataNode.getDnConf().getSlowIoWarningThresholdMs()) {
             dataNode.metrics.incrPacketsSlowWriteToMirror();
-            LOG.warn("Slow BlockReceiver write packet to mirror took {}ms (threshold={}ms), downstream DNs={}, block={}, seqno={}",
-                took, dataNode.getDnConf().getSlowIoWarningThresholdMs(), Arrays.toString(targets), block(), packet.seqno());
+            LOG.warn("Slow BlockReceiver write packet to mirror took {}ms (threshold={}ms), downstream DNs={}, blockId={}, "
+                + "seqno={}", took, dataNode.getDnConf().getSlowIoWarningThresholdMs(), Arrays.toString(targets),
+                block().getBlockId(), packet.seqno());
         }
     }
 
