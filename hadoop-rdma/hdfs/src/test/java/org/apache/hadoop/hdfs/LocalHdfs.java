@@ -61,6 +61,9 @@ public class LocalHdfs implements AutoCloseable {
         conf.setInt("dfs.heartbeat.interval", 1);
         // Every block is on every DataNode, also on one that had much to do a moment ago.
         conf.setBoolean("dfs.namenode.redundancy.considerLoad", false);
+        // A DataNode may lose the order to copy a block, for example one that is not final there yet: not for five minutes.
+        conf.setInt("dfs.namenode.reconstruction.pending.timeout-sec", 10);
+        conf.setInt("dfs.namenode.redundancy.interval.seconds", 1);
         conf.setLong("dfs.datanode.du.reserved", 0);
         for (Map<String, String> some : settings) {
             some.forEach(conf::set);
