@@ -55,6 +55,7 @@ final class CoreSelector extends AbstractSelector {
     @Override
     public int selectNow() {
         checkOpen();
+        woken = false; // whoever was to be woken has returned, and a pool lends the selector to another thread
         removeCancelled();
         int ready = ready();
         if (ready == 0) {
@@ -94,8 +95,8 @@ final class CoreSelector extends AbstractSelector {
             }
         } finally {
             waiting = null;
-            woken = false;
             end();
+            woken = false; // after the end, before which an interrupt that has come calls wakeup
         }
     }
 

@@ -3,6 +3,7 @@ package org.verbena.hadoop.net;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -28,6 +29,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.hadoop.hdfs.protocol.datatransfer.DataTransferProtocol;
 import org.apache.hadoop.hdfs.protocol.datatransfer.Op;
 import org.apache.hadoop.io.LongWritable;
@@ -246,6 +248,44 @@ class CoreChannelTest {
         reader.start();
         reader.interrupt();
         assertTrue(end.get(60, TimeUnit.SECONDS) instanceof InterruptedIOException, String.valueOf(end.get()));
+    }
+
+    /** The peer writes a byte a little later; a wait that a former wake-up ends at once does not see it. */
+    private void waitForOneByte(Selector selector) throws Exception {
+        CompletableFuture<Void> written = inBackground(() -> {
+            LockSupport.parkNanos(2_000_000);
+            peer.getOutputStream().write(1);
+        });
+        assertEquals(1, selector.select(), "Hadoop takes 0 for a time-out");
+        selector.selectedKeys().clear();
+        written.get(60, TimeUnit.SECONDS);
+        assertEquals(1, ours.read(ByteBuffer.allocate(1)));
+    }
+
+    @Test
+    void an_interrupt_does_not_end_the_next_wait() throws Exception {
+        try (Selector selector = ours.provider().openSelector()) {
+            ours.register(selector, SelectionKey.OP_READ);
+            for (int i = 0; i < 200; i++) {
+                Thread interrupted = new Thread(() -> assertDoesNotThrow(() -> selector.select()));
+                interrupted.start();
+                interrupted.interrupt();
+                interrupted.join();
+                waitForOneByte(selector);
+            }
+        }
+    }
+
+    @Test
+    void a_wake_up_that_nobody_waited_for_ends_with_the_next_look() throws Exception {
+        try (Selector selector = ours.provider().openSelector()) {
+            ours.register(selector, SelectionKey.OP_READ);
+            selector.wakeup();
+            assertEquals(0, selector.select());
+            selector.wakeup();
+            assertEquals(0, selector.selectNow());
+            waitForOneByte(selector);
+        }
     }
 
     @Test
