@@ -69,7 +69,7 @@ final class DrawnPackets {
 
     void acknowledged() throws IOException {
         for (long number : sent) {
-            StreamReceiverTest.assertSuccess(writer.ack(), number, nodes);
+            WireAsserts.assertSuccess(writer.ack(), number, nodes);
         }
         sent.clear();
     }
@@ -79,7 +79,7 @@ final class DrawnPackets {
             some(1 + random.nextInt(AHEAD));
             acknowledged();
         }
-        StreamReceiverTest.assertSuccess(writer.send(seqno, at, null).ack(), seqno, nodes);
+        WireAsserts.assertSuccess(writer.send(seqno, at, null).ack(), seqno, nodes);
     }
 
     int at() {

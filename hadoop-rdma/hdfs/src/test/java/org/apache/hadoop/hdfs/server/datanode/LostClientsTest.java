@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Map;
-import org.apache.hadoop.hdfs.LocalHdfs;
 import org.apache.hadoop.hdfs.protocol.Block;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.hdfs.protocol.datatransfer.BlockConstructionStage;
@@ -23,10 +22,8 @@ import org.junit.jupiter.api.io.TempDir;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class LostClientsTest {
     private static final int CLIENTS = 100;
-    private static final String CLIENT = "wire";
 
     private ReceiverCluster cluster;
-    private int numbers;
 
     @BeforeAll
     void start(@TempDir Path work) throws Exception {
@@ -38,30 +35,14 @@ final class LostClientsTest {
         cluster.close();
     }
 
-    private LocatedBlock allocate() throws IOException {
-        return LocalHdfs.allocate(cluster.files(), "/lost" + numbers++, CLIENT);
-    }
-
-    /** The first DataNode of a block. */
-    private DataNode node(LocatedBlock block) {
-        return cluster.dataNodes().stream().filter(node -> node.getDatanodeUuid().equals(
-            block.getLocations()[0].getDatanodeUuid())).findFirst().orElseThrow();
-    }
-
-    /** Of the first DataNode of a block. */
-    @SuppressWarnings("deprecation") // there is no other way to it from outside
-    private Replica replica(LocatedBlock block) {
-        return node(block).getFSDataset().getReplica(block.getBlock().getBlockPoolId(), block.getBlock().getBlockId());
-    }
-
     private void awaitNoneReserved() throws InterruptedException {
         ReceiverCluster.until("the space reserved for replicas is free again",
-            () -> LocalHdfs.reserved(cluster.dataNodes()) == 0);
+            () -> cluster.reserved() == 0);
     }
 
     /** A block whose first DataNode has some bytes and its end. */
     private LocatedBlock finished(int bytes) throws IOException {
-        LocatedBlock block = allocate();
+        LocatedBlock block = cluster.allocate();
         try (WireWriter writer = new WireWriter(cluster, block)) {
             assertEquals(Status.SUCCESS, writer.create(1).status());
             assertTrue(writer.send(0, 0, ReceiverCluster.content(bytes)).ack().isSuccess());
@@ -74,9 +55,9 @@ final class LostClientsTest {
     void a_hundred_of_them_keep_no_space_reserved() throws Exception {
         long before = XceiverBridge.blocksTaken();
         for (int i = 0; i < CLIENTS; i++) {
-            try (WireWriter writer = new WireWriter(cluster, allocate())) {
+            try (WireWriter writer = new WireWriter(cluster, cluster.allocate())) {
                 assertEquals(Status.SUCCESS, writer.create(1 + i % ReceiverCluster.NODES).status());
-                assertTrue(LocalHdfs.reserved(cluster.dataNodes()) > 0);
+                assertTrue(cluster.reserved() > 0);
                 if (i % 2 == 0) {
                     writer.send(0, 0, ReceiverCluster.content(1000)).ack();
                 }
@@ -88,8 +69,8 @@ final class LostClientsTest {
 
     @Test
     void a_block_that_is_deleted_while_it_is_written_keeps_no_space_reserved() throws Exception {
-        LocatedBlock block = allocate();
-        DataNode node = node(block);
+        LocatedBlock block = cluster.allocate();
+        DataNode node = cluster.node(block, 0);
         try (WireWriter writer = new WireWriter(cluster, block)) {
             assertEquals(Status.SUCCESS, writer.create(1).status());
             assertTrue(writer.send(0, 0, ReceiverCluster.content(1024)).ack().isSuccess());
@@ -99,7 +80,7 @@ final class LostClientsTest {
             assertTrue(writer.send(2, 2024, null).hasEnded());
         }
         ReceiverCluster.until("the writer has gone", () -> node.xserver.getNumPeers() == 0);
-        assertEquals(0, LocalHdfs.reserved(cluster.dataNodes()));
+        assertEquals(0, cluster.reserved());
     }
 
     @Test
@@ -107,10 +88,10 @@ final class LostClientsTest {
         LocatedBlock block = finished(1000);
         long stamp = block.getBlock().getGenerationStamp();
         assertEquals(Status.SUCCESS, recovered(block, BlockConstructionStage.PIPELINE_CLOSE_RECOVERY, stamp + 2));
-        assertEquals(stamp + 2, replica(block).getGenerationStamp());
+        assertEquals(stamp + 2, cluster.replica(block, 0).getGenerationStamp());
         assertNotEquals(Status.SUCCESS, recovered(block, BlockConstructionStage.PIPELINE_CLOSE_RECOVERY, stamp + 1));
-        assertEquals(stamp + 2, replica(block).getGenerationStamp());
-        assertEquals(1000, replica(block).getNumBytes());
+        assertEquals(stamp + 2, cluster.replica(block, 0).getGenerationStamp());
+        assertEquals(1000, cluster.replica(block, 0).getNumBytes());
     }
 
     @Test
@@ -118,9 +99,9 @@ final class LostClientsTest {
         LocatedBlock block = finished(1000);
         long stamp = block.getBlock().getGenerationStamp();
         assertNotEquals(Status.SUCCESS, recovered(block, BlockConstructionStage.PIPELINE_SETUP_APPEND, stamp - 1));
-        assertEquals(stamp, replica(block).getGenerationStamp());
+        assertEquals(stamp, cluster.replica(block, 0).getGenerationStamp());
         assertEquals(Status.SUCCESS, recovered(block, BlockConstructionStage.PIPELINE_SETUP_APPEND, stamp + 1));
-        assertEquals(stamp + 1, replica(block).getGenerationStamp());
+        assertEquals(stamp + 1, cluster.replica(block, 0).getGenerationStamp());
     }
 
     /** The answer; null when the DataNode gives none. */

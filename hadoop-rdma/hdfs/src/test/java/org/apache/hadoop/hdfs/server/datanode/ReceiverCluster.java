@@ -9,9 +9,15 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
 import org.apache.hadoop.hdfs.LocalHdfs;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants.DatanodeReportType;
+import org.apache.hadoop.hdfs.protocol.LocatedBlock;
+import org.apache.hadoop.metrics2.AbstractMetric;
+import org.apache.hadoop.metrics2.impl.MetricsCollectorImpl;
+import org.apache.hadoop.metrics2.impl.MetricsRecordImpl;
+import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
 
 /** All files have three replicas, one at each DataNode. */
 final class ReceiverCluster extends LocalHdfs {
@@ -22,6 +28,7 @@ final class ReceiverCluster extends LocalHdfs {
     private static final int PORTS_END = 17_000;
     private static final int TRIES = 1000;
 
+    private final AtomicInteger numbers = new AtomicInteger();
     private final DistributedFileSystem files;
 
     ReceiverCluster(Path work, Map<String, String> settings) throws Exception {
@@ -72,6 +79,53 @@ final class ReceiverCluster extends LocalHdfs {
 
     static org.apache.hadoop.fs.Path path(String name) {
         return new org.apache.hadoop.fs.Path("/" + name);
+    }
+
+    /** A block that the NameNode has given out, of a new file that nobody closes. */
+    LocatedBlock allocate() throws IOException {
+        return allocate(files, "/allocated" + numbers.getAndIncrement(), WireWriter.CLIENT);
+    }
+
+    /** One DataNode of a block's pipeline. */
+    DataNode node(LocatedBlock block, int place) {
+        return dataNodes().stream().filter(node -> node.getDatanodeUuid().equals(block.getLocations()[place].getDatanodeUuid()))
+            .findFirst().orElseThrow();
+    }
+
+    /** That of one DataNode of the pipeline; null when it has none. */
+    @SuppressWarnings("deprecation") // there is no other way to it from outside
+    Replica replica(LocatedBlock block, int place) {
+        return node(block, place).getFSDataset().getReplica(block.getBlock().getBlockPoolId(), block.getBlock().getBlockId());
+    }
+
+    /** Space that the DataNodes keep for replicas that are being written. */
+    long reserved() {
+        return reserved(dataNodes());
+    }
+
+    /** How often all DataNodes have written checksums to a file; they do so as well when they close one. */
+    long flushes() {
+        return sum("FlushNanosNumOps");
+    }
+
+    /** The streams of other tests may end after them. */
+    void awaitNoWriter() throws InterruptedException {
+        until("no DataNode receives a block", () -> sum("DataNodeWriteActiveXceiversCount") == 0);
+    }
+
+    /** A metric of all DataNodes. */
+    private long sum(String name) {
+        long sum = 0;
+        for (DataNode node : dataNodes()) {
+            MetricsCollectorImpl collector = new MetricsCollectorImpl();
+            DefaultMetricsSystem.instance().getSource(node.getMetrics().name()).getMetrics(collector, true);
+            for (MetricsRecordImpl record : collector.getRecords()) {
+                for (AbstractMetric metric : record.metrics()) {
+                    sum += metric.name().equals(name) ? metric.value().longValue() : 0;
+                }
+            }
+        }
+        return sum;
     }
 
     byte[] read(String name) throws IOException {

@@ -11,7 +11,6 @@ import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
-import org.apache.hadoop.hdfs.LocalHdfs;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants.DatanodeReportType;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.Status;
@@ -31,7 +30,6 @@ final class StoppedWritersTest {
 
     private Path work;
     private ReceiverCluster cluster;
-    private int numbers;
 
     @BeforeAll
     void start(@TempDir Path folder) throws Exception {
@@ -44,24 +42,12 @@ final class StoppedWritersTest {
         cluster.close();
     }
 
-    private LocatedBlock allocate() throws IOException {
-        return LocalHdfs.allocate(cluster.files(), "/stopped" + numbers++, "wire");
-    }
-
-    /** The first DataNode of a block. */
-    private DataNode node(LocatedBlock block) {
-        return cluster.dataNodes().stream().filter(node -> node.getDatanodeUuid().equals(
-            block.getLocations()[0].getDatanodeUuid())).findFirst().orElseThrow();
-    }
-
     /** Stops a writer at once after one of its writes of data. */
-    private static final class StopsAfterWrite extends DataNodeFaultInjector implements AutoCloseable {
-        private final DataNodeFaultInjector before = DataNodeFaultInjector.get();
+    private static final class StopsAfterWrite extends Injector {
         private final AtomicInteger left;
 
         StopsAfterWrite(int write) {
             left = new AtomicInteger(write);
-            DataNodeFaultInjector.set(this);
         }
 
         @Override
@@ -70,32 +56,27 @@ final class StoppedWritersTest {
                 Thread.currentThread().interrupt();
             }
         }
-
-        @Override
-        public void close() {
-            DataNodeFaultInjector.set(before);
-        }
     }
 
     /** What a DataNode has of a file whose lease has expired; it ends the writer first. */
     private ReplicaRecoveryInfo recover(LocatedBlock block) throws IOException {
-        return node(block).getFSDataset().initReplicaRecovery(new RecoveringBlock(block.getBlock(), block.getLocations(),
+        return cluster.node(block, 0).getFSDataset().initReplicaRecovery(new RecoveringBlock(block.getBlock(), block.getLocations(),
             block.getBlock().getGenerationStamp() + 1));
     }
 
     private void assertRecovered(LocatedBlock block, byte[] content) throws IOException {
         assertEquals(content.length, recover(block).getNumBytes());
-        StreamReceiverTest.assertSumsAreRight(cluster.replicas(block.getBlock()).get(0), block.getBlock(), content);
+        WireAsserts.assertSumsAreRight(cluster.replicas(block.getBlock()).get(0), block.getBlock(), content);
     }
 
     @Test
     void the_lease_of_a_writer_that_was_stopped_within_a_write_is_recovered() throws Exception {
-        LocatedBlock block = allocate();
+        LocatedBlock block = cluster.allocate();
         byte[] content = ReceiverCluster.content(2 * CHUNK);
         byte[] known = Arrays.copyOf(content, 100);
         try (StopsAfterWrite stop = new StopsAfterWrite(2); WireWriter writer = new WireWriter(cluster, block)) {
             assertEquals(Status.SUCCESS, writer.create(1).status());
-            StreamReceiverTest.assertSuccess(writer.send(0, 0, known).ack(), 0, 1);
+            WireAsserts.assertSuccess(writer.send(0, 0, known).ack(), 0, 1);
             assertTrue(writer.send(1, 0, content).hasEnded(), "the checksum of the first 100 bytes is to be replaced");
             assertEquals(0, stop.left.get());
         }
@@ -104,7 +85,7 @@ final class StoppedWritersTest {
 
     @Test
     void bytes_whose_sync_is_stopped_count() throws Exception {
-        LocatedBlock block = allocate();
+        LocatedBlock block = cluster.allocate();
         byte[] content = ReceiverCluster.content(2 * CHUNK);
         try (StopsAfterWrite stop = new StopsAfterWrite(1); WireWriter writer = new WireWriter(cluster, block)) {
             assertEquals(Status.SUCCESS, writer.create(1).status());
@@ -116,12 +97,12 @@ final class StoppedWritersTest {
 
     @Test
     void evicted_writers_end_and_what_was_acknowledged_counts() throws Exception {
-        LocatedBlock block = allocate();
+        LocatedBlock block = cluster.allocate();
         byte[] content = ReceiverCluster.content(1000);
         try (WireWriter writer = new WireWriter(cluster, block)) {
             assertEquals(Status.SUCCESS, writer.create(ReceiverCluster.NODES).status());
-            StreamReceiverTest.assertSuccess(writer.send(0, 0, content).ack(), 0, ReceiverCluster.NODES);
-            node(block).evictWriters();
+            WireAsserts.assertSuccess(writer.send(0, 0, content).ack(), 0, ReceiverCluster.NODES);
+            cluster.node(block, 0).evictWriters();
             assertTrue(writer.hasEnded());
         }
         assertRecovered(block, content);
@@ -156,19 +137,19 @@ final class StoppedWritersTest {
 
     @Test
     void a_volume_that_is_removed_ends_its_writers_and_can_be_unmounted() throws Exception {
-        LocatedBlock block = allocate();
-        DataNode node = node(block);
+        LocatedBlock block = cluster.allocate();
+        DataNode node = cluster.node(block, 0);
         Path volume = XceiverBridge.firstVolume(node);
         try (WireWriter writer = new WireWriter(cluster, block)) {
             assertEquals(Status.SUCCESS, writer.create(1).status());
-            StreamReceiverTest.assertSuccess(writer.send(0, 0, ReceiverCluster.content(1000)).ack(), 0, 1);
+            WireAsserts.assertSuccess(writer.send(0, 0, ReceiverCluster.content(1000)).ack(), 0, 1);
             assertTrue(open(volume) > 0);
             node.reconfigurePropertyImpl("dfs.datanode.data.dir", work.resolve("other").toUri().toString());
             assertTrue(writer.hasEnded());
         }
         ReceiverCluster.until("no file of the volume is open", () -> open(volume) == 0);
         ReceiverCluster.until("the NameNode knows the other volume", () -> isVolumeKnown(node));
-        LocatedBlock next = allocate();
+        LocatedBlock next = cluster.allocate();
         try (WireWriter writer = new WireWriter(cluster, next)) {
             assertEquals(Status.SUCCESS, writer.create(ReceiverCluster.NODES).status(), "one of them has a new volume");
         }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.apache.hadoop.hdfs.server.datanode;
 
+import static org.apache.hadoop.hdfs.server.datanode.WireAsserts.assertSuccess;
+import static org.apache.hadoop.hdfs.server.datanode.WireAsserts.assertSumsAreRight;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -19,34 +21,21 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.apache.hadoop.crypto.CryptoProtocolVersion;
-import org.apache.hadoop.fs.CreateFlag;
 import org.apache.hadoop.fs.FSDataOutputStream;
-import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.hdfs.DFSPacket;
 import org.apache.hadoop.hdfs.net.Peer;
 import org.apache.hadoop.hdfs.net.PeerServer;
-import org.apache.hadoop.hdfs.protocol.ClientProtocol;
 import org.apache.hadoop.hdfs.protocol.DatanodeID;
 import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
-import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.hdfs.protocol.datatransfer.BlockConstructionStage;
 import org.apache.hadoop.hdfs.protocol.datatransfer.PipelineAck;
 import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.BlockOpResponseProto;
 import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.Status;
-import org.apache.hadoop.io.EnumSetWritable;
-import org.apache.hadoop.metrics2.AbstractMetric;
-import org.apache.hadoop.metrics2.impl.MetricsCollectorImpl;
-import org.apache.hadoop.metrics2.impl.MetricsRecordImpl;
-import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -57,10 +46,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** Blocks written by Hadoop's client, and by one that sends each packet as a test says. */
 class StreamReceiverTest {
     private static final int CHUNK = WireWriter.CHUNK;
-    private static final String CLIENT = "wire";
     private static final int HOSTILE = 40;
     private static final int OPEN = 12;
-    private static final int DRAWN = 12;
 
     @TempDir
     private static Path work;
@@ -94,63 +81,6 @@ class StreamReceiverTest {
 
     private static String fresh() {
         return "file" + numbers++;
-    }
-
-    /** A block that the NameNode has given out, of a file that nobody closes. */
-    private static LocatedBlock allocate() throws IOException {
-        String file = "/" + fresh();
-        ClientProtocol nameNode = cluster.files().getClient().getNamenode();
-        long id = nameNode.create(file, FsPermission.getFileDefault(), CLIENT,
-            new EnumSetWritable<>(EnumSet.of(CreateFlag.CREATE), CreateFlag.class), true, (short) ReceiverCluster.NODES,
-            ReceiverCluster.BLOCK, CryptoProtocolVersion.supported(), null, null).getFileId();
-        return nameNode.addBlock(file, CLIENT, null, null, id, null, null);
-    }
-
-    private static Replica replica(LocatedBlock block) {
-        return replica(block, 0);
-    }
-
-    /** That of one DataNode of the pipeline; null when it has none. */
-    @SuppressWarnings("deprecation") // there is no other way to it from outside
-    private static Replica replica(LocatedBlock block, int place) {
-        return cluster.dataNodes().stream().filter(node -> node.getDatanodeUuid().equals(
-            block.getLocations()[place].getDatanodeUuid())).findFirst().orElseThrow().getFSDataset()
-            .getReplica(block.getBlock().getBlockPoolId(), block.getBlock().getBlockId());
-    }
-
-    private static long reserved() {
-        return cluster.dataNodes().stream().flatMap(node -> node.getFSDataset().getVolumeInfoMap().values().stream())
-            .mapToLong(info -> (Long) ((Map<?, ?>) info).get("reservedSpaceForReplicas")).sum();
-    }
-
-    /** How often all DataNodes have written checksums to a file; they do so as well when they close one. */
-    private static long flushes() {
-        return sum("FlushNanosNumOps");
-    }
-
-    /** The streams of other tests may end after them. */
-    private static void awaitNoWriter() throws Exception {
-        ReceiverCluster.until("no DataNode receives a block", () -> sum("DataNodeWriteActiveXceiversCount") == 0);
-    }
-
-    private static long sum(String name) {
-        long sum = 0;
-        for (DataNode node : cluster.dataNodes()) {
-            MetricsCollectorImpl collector = new MetricsCollectorImpl();
-            DefaultMetricsSystem.instance().getSource(node.getMetrics().name()).getMetrics(collector, true);
-            for (MetricsRecordImpl record : collector.getRecords()) {
-                for (AbstractMetric metric : record.metrics()) {
-                    sum += metric.name().equals(name) ? metric.value().longValue() : 0;
-                }
-            }
-        }
-        return sum;
-    }
-
-    static void assertSuccess(PipelineAck ack, long seqno, int nodes) {
-        assertEquals(seqno, ack.getSeqno());
-        assertTrue(ack.isSuccess(), ack::toString);
-        assertEquals(nodes, ack.getNumOfReplies());
     }
 
     @Test
@@ -220,7 +150,7 @@ class StreamReceiverTest {
 
     @Test
     void packets_that_come_again_are_acknowledged_and_written_once() throws Exception {
-        LocatedBlock block = allocate();
+        LocatedBlock block = cluster.allocate();
         byte[] content = ReceiverCluster.content(2 * CHUNK + 100);
         try (WireWriter writer = new WireWriter(cluster, block)) {
             assertEquals(Status.SUCCESS, writer.create(1).status());
@@ -230,151 +160,11 @@ class StreamReceiverTest {
             assertSuccess(writer.send(2, 0, Arrays.copyOf(content, CHUNK + 300)).ack(), 2, 1);
             assertSuccess(writer.send(3, CHUNK + 300, Arrays.copyOfRange(content, CHUNK + 300, 2 * CHUNK)).ack(), 3, 1);
             assertSuccess(writer.send(4, CHUNK, Arrays.copyOfRange(content, CHUNK, 2 * CHUNK + 100)).ack(), 4, 1);
-            assertEquals(content.length, replica(block).getBytesOnDisk());
+            assertEquals(content.length, cluster.replica(block, 0).getBytesOnDisk());
             assertSuccess(writer.send(5, content.length, null).ack(), 5, 1);
         }
         assertArrayEquals(content, Files.readAllBytes(cluster.replicas(block.getBlock()).get(0)));
-        assertSumsAreRight(block.getBlock(), content);
-    }
-
-    @Test
-    void packets_of_any_size_and_place_that_come_together_make_one_block() throws Exception {
-        long seed = Long.getLong("vbn.test.seed", System.nanoTime());
-        Random random = new Random(seed);
-        for (int i = 0; i < DRAWN; i++) {
-            LocatedBlock block = allocate();
-            byte[] content = ReceiverCluster.content(1 + random.nextInt(ReceiverCluster.BLOCK / 2));
-            int nodes = 1 + random.nextInt(ReceiverCluster.NODES);
-            try (WireWriter writer = new WireWriter(cluster, block)) {
-                assertEquals(Status.SUCCESS, writer.create(nodes).status());
-                new DrawnPackets(random, content, writer, nodes).all();
-            } catch (IOException | AssertionError e) {
-                throw new AssertionError("seed " + seed, e);
-            }
-            assertEquals(nodes, cluster.replicas(block.getBlock()).size(), "seed " + seed);
-            for (Path file : cluster.replicas(block.getBlock())) {
-                assertArrayEquals(content, Files.readAllBytes(file), "seed " + seed);
-                assertSumsAreRight(file, block.getBlock(), content);
-            }
-        }
-    }
-
-    @Test
-    void all_packets_before_the_one_in_which_a_stream_ends_count() throws Exception {
-        long seed = Long.getLong("vbn.test.seed", System.nanoTime());
-        Random random = new Random(seed);
-        for (int i = 0; i < DRAWN; i++) {
-            LocatedBlock block = allocate();
-            byte[] content = ReceiverCluster.content(ReceiverCluster.BLOCK / 2);
-            DrawnPackets draw;
-            try (WireWriter writer = new WireWriter(cluster, block)) {
-                assertEquals(Status.SUCCESS, writer.create(1).status());
-                draw = new DrawnPackets(random, content, writer, 1);
-                draw.some(1 + random.nextInt(DrawnPackets.AHEAD));
-                ByteBuffer next = writer.packet(draw.seqno(), 0, new byte[1 + random.nextInt(DrawnPackets.MOST)], false);
-                writer.send(next.limit(random.nextInt(next.limit()))).endOutput(); // it still takes acknowledgements
-                draw.acknowledged();
-                assertTrue(writer.hasEnded(), "seed " + seed);
-            }
-            int whole = draw.at();
-            ReceiverCluster.until("seed " + seed + ": all whole packets count", () -> replica(block).getBytesOnDisk() == whole);
-            Path file = cluster.replicas(block.getBlock()).get(0);
-            byte[] expected = Arrays.copyOf(content, whole);
-            assertArrayEquals(expected, Arrays.copyOf(Files.readAllBytes(file), whole), "seed " + seed);
-            assertSumsAreRight(file, block.getBlock(), expected);
-        }
-    }
-
-    /** Counts writes of data to replicas. */
-    private static final class DataWrites extends DataNodeFaultInjector implements AutoCloseable {
-        private final DataNodeFaultInjector before = DataNodeFaultInjector.get();
-        private final AtomicInteger count = new AtomicInteger();
-
-        DataWrites() {
-            DataNodeFaultInjector.set(this);
-        }
-
-        @Override
-        public void delayWriteToDisk() {
-            count.incrementAndGet();
-        }
-
-        @Override
-        public void close() {
-            DataNodeFaultInjector.set(before);
-        }
-    }
-
-    @Test
-    void packets_that_come_together_are_not_copied_and_are_written_together() throws Exception {
-        awaitNoWriter();
-        int packets = 6;
-        LocatedBlock block = allocate();
-        byte[] content = ReceiverCluster.content(packets * CHUNK);
-        try (DataWrites writes = new DataWrites(); WireWriter writer = new WireWriter(cluster, block)) {
-            assertEquals(Status.SUCCESS, writer.create(1).status());
-            long flushes = flushes();
-            long uncopied = XceiverBridge.packetsUncopied();
-            for (int i = 0; i < packets; i++) { // they leave in one message
-                writer.send(i, i * CHUNK, Arrays.copyOfRange(content, i * CHUNK, (i + 1) * CHUNK));
-            }
-            for (int i = 0; i < packets; i++) {
-                assertSuccess(writer.ack(), i, 1);
-            }
-            assertEquals(content.length, replica(block).getBytesOnDisk());
-            assertEquals(content.length, replica(block).getVisibleLength());
-            assertEquals(1, writes.count.get());
-            assertEquals(flushes + 1, flushes());
-            assertEquals(uncopied + packets, XceiverBridge.packetsUncopied());
-            assertSumsAreRight(block.getBlock(), content);
-        }
-    }
-
-    /** The first acknowledgement is late; the others wait until it has been received. */
-    private static final class SlowAcks extends DataNodeFaultInjector implements AutoCloseable {
-        private final DataNodeFaultInjector before = DataNodeFaultInjector.get();
-        private final AtomicInteger begun = new AtomicInteger();
-        private final CountDownLatch received = new CountDownLatch(1);
-
-        SlowAcks() {
-            DataNodeFaultInjector.set(this);
-        }
-
-        @Override
-        public void delaySendingAckToUpstream(String address) throws IOException {
-            try {
-                if (begun.getAndIncrement() == 0) {
-                    Thread.sleep(AckOutput.MOST_SILENT_MILLIS + 100);
-                } else if (!received.await(1, TimeUnit.MINUTES)) {
-                    throw new IOException("the first acknowledgement has waited for this one");
-                }
-            } catch (InterruptedException e) {
-                throw new IOException(e);
-            }
-        }
-
-        @Override
-        public void close() {
-            DataNodeFaultInjector.set(before);
-        }
-    }
-
-    @Test
-    void acknowledgements_of_slow_packets_that_have_come_together_do_not_wait_for_each_other() throws Exception {
-        awaitNoWriter();
-        int packets = 4;
-        LocatedBlock block = allocate();
-        try (SlowAcks slow = new SlowAcks(); WireWriter writer = new WireWriter(cluster, block)) {
-            assertEquals(Status.SUCCESS, writer.create(1).status());
-            for (int i = 0; i < packets; i++) { // they leave in one message
-                writer.send(i, i * CHUNK, new byte[CHUNK]);
-            }
-            assertSuccess(writer.ack(), 0, 1);
-            slow.received.countDown();
-            for (int i = 1; i < packets; i++) {
-                assertSuccess(writer.ack(), i, 1);
-            }
-        }
+        assertSumsAreRight(cluster.replicas(block.getBlock()).get(0), block.getBlock(), content);
     }
 
     @Test
@@ -382,7 +172,7 @@ class StreamReceiverTest {
         List<WireWriter> writers = new ArrayList<>();
         try {
             for (int i = 0; i < OPEN; i++) {
-                WireWriter writer = new WireWriter(cluster, allocate());
+                WireWriter writer = new WireWriter(cluster, cluster.allocate());
                 writers.add(writer);
                 assertEquals(Status.SUCCESS, writer.create(ReceiverCluster.NODES).status(), i + " are open");
             }
@@ -432,35 +222,6 @@ class StreamReceiverTest {
         ReceiverCluster.until("all connections were waited for", () -> source.asked.get() > OPEN);
     }
 
-    @Test
-    void packets_before_one_that_is_corrupt_are_acknowledged_and_count() throws Exception {
-        LocatedBlock block = allocate();
-        byte[] content = ReceiverCluster.content(2 * CHUNK);
-        try (WireWriter writer = new WireWriter(cluster, block)) {
-            assertEquals(Status.SUCCESS, writer.create(1).status());
-            ByteBuffer corrupt = writer.packet(1, CHUNK, Arrays.copyOfRange(content, CHUNK, 2 * CHUNK), false);
-            corrupt.put(corrupt.limit() - 1, (byte) ~corrupt.get(corrupt.limit() - 1));
-            assertSuccess(writer.send(0, 0, Arrays.copyOf(content, CHUNK)).send(corrupt).ack(), 0, 1);
-            assertEquals(Status.ERROR_CHECKSUM, PipelineAck.getStatusFromHeader(writer.ack().getHeaderFlag(0)));
-            assertTrue(writer.hasEnded());
-        }
-        assertEquals(CHUNK, replica(block).getBytesOnDisk());
-    }
-
-    @Test
-    void packets_that_come_with_the_end_of_their_stream_count() throws Exception {
-        LocatedBlock block = allocate();
-        byte[] content = ReceiverCluster.content(3 * CHUNK);
-        try (WireWriter writer = new WireWriter(cluster, block)) {
-            assertEquals(Status.SUCCESS, writer.create(1).status());
-            for (int i = 0; i < 3; i++) {
-                writer.send(i, i * CHUNK, Arrays.copyOfRange(content, i * CHUNK, (i + 1) * CHUNK));
-            }
-            writer.sendAll();
-        }
-        ReceiverCluster.until("the packets count", () -> replica(block).getBytesOnDisk() == content.length);
-    }
-
     private static Field field(Class<?> type, String name) throws NoSuchFieldException {
         Field field = type.getDeclaredField(name);
         field.setAccessible(true);
@@ -502,8 +263,8 @@ class StreamReceiverTest {
 
     @Test
     void packets_whose_checksums_could_not_be_written_do_not_count() throws Exception {
-        LocatedBlock block = allocate();
-        awaitNoWriter();
+        LocatedBlock block = cluster.allocate();
+        cluster.awaitNoWriter();
         try (WireWriter writer = new WireWriter(cluster, block)) {
             assertEquals(Status.SUCCESS, writer.create(1).status());
             Field sums = field(BlockReceiver.class, "checksumOut");
@@ -512,27 +273,14 @@ class StreamReceiverTest {
             writer.send(0, 0, ReceiverCluster.content(CHUNK));
             assertTrue(writer.hasEnded());
         }
-        awaitNoWriter();
-        assertEquals(0, replica(block).getBytesOnDisk());
+        cluster.awaitNoWriter();
+        assertEquals(0, cluster.replica(block, 0).getBytesOnDisk());
         assertEquals(0, Files.size(cluster.replicas(block.getBlock()).get(0)));
-    }
-
-    private static void assertSumsAreRight(ExtendedBlock block, byte[] content) throws IOException {
-        assertSumsAreRight(cluster.replicas(block).get(0), block, content);
-    }
-
-    static void assertSumsAreRight(Path data, ExtendedBlock block, byte[] content) throws IOException {
-        byte[] meta = Files.readAllBytes(data.resolveSibling(block.getBlockName() + "_" + block.getGenerationStamp() + ".meta"));
-        int header = BlockMetadataHeader.getHeaderSize();
-        ByteBuffer sums = ByteBuffer.wrap(meta, header, meta.length - header);
-        assertEquals((content.length + CHUNK - 1) / CHUNK * Integer.BYTES, sums.remaining());
-        assertEquals(-1, ChunkSums.of(org.apache.hadoop.util.DataChecksum.newDataChecksum(
-            org.apache.hadoop.util.DataChecksum.Type.CRC32C, CHUNK)).firstWrong(ByteBuffer.wrap(content), sums));
     }
 
     @Test
     void packets_may_follow_the_request_at_once_and_heartbeats_are_answered() throws Exception {
-        LocatedBlock block = allocate();
+        LocatedBlock block = cluster.allocate();
         byte[] content = ReceiverCluster.content(100);
         try (WireWriter writer = new WireWriter(cluster, block)) {
             writer.create(ReceiverCluster.NODES).send(0, 0, content).send(writer.packet(1, content.length, content, true));
@@ -547,7 +295,7 @@ class StreamReceiverTest {
 
     @Test
     void the_last_datanode_finds_bytes_that_have_changed_and_says_so() throws Exception {
-        LocatedBlock block = allocate();
+        LocatedBlock block = cluster.allocate();
         try (WireWriter writer = new WireWriter(cluster, block)) {
             assertEquals(Status.SUCCESS, writer.create(1).status());
             ByteBuffer packet = writer.packet(0, 0, ReceiverCluster.content(2000), false);
@@ -556,12 +304,12 @@ class StreamReceiverTest {
             assertEquals(Status.ERROR_CHECKSUM, PipelineAck.getStatusFromHeader(ack.getHeaderFlag(0)));
             assertTrue(writer.hasEnded());
         }
-        assertEquals(0, replica(block).getBytesOnDisk());
+        assertEquals(0, cluster.replica(block, 0).getBytesOnDisk());
     }
 
     @Test
     void a_datanode_that_sends_on_what_is_corrupt_there_gives_up_itself() throws Exception {
-        LocatedBlock block = allocate();
+        LocatedBlock block = cluster.allocate();
         try (WireWriter writer = new WireWriter(cluster, block)) {
             assertEquals(Status.SUCCESS, writer.create(2).status());
             ByteBuffer packet = writer.packet(0, 0, ReceiverCluster.content(2000), false);
@@ -576,13 +324,13 @@ class StreamReceiverTest {
         byte[] data = ReceiverCluster.content(CHUNK);
         long[][] wrong = {{CHUNK + 1, CHUNK}, {1L << 40, CHUNK}, {CHUNK - 100, 200}, {-CHUNK, CHUNK}};
         for (long[] place : wrong) {
-            try (WireWriter writer = new WireWriter(cluster, allocate())) {
+            try (WireWriter writer = new WireWriter(cluster, cluster.allocate())) {
                 assertEquals(Status.SUCCESS, writer.create(1).status());
                 assertSuccess(writer.send(0, 0, Arrays.copyOf(data, CHUNK - 100)).ack(), 0, 1);
                 assertTrue(writer.send(1, place[0], Arrays.copyOf(data, (int) place[1])).hasEnded(), Arrays.toString(place));
             }
         }
-        ReceiverCluster.until("the space reserved for replicas is free again", () -> reserved() == 0);
+        ReceiverCluster.until("the space reserved for replicas is free again", () -> cluster.reserved() == 0);
     }
 
     @Test
@@ -590,7 +338,7 @@ class StreamReceiverTest {
         long seed = Long.getLong("vbn.test.seed", System.nanoTime());
         Random random = new Random(seed);
         for (int i = 0; i < HOSTILE; i++) {
-            try (WireWriter writer = new WireWriter(cluster, allocate())) {
+            try (WireWriter writer = new WireWriter(cluster, cluster.allocate())) {
                 assertEquals(Status.SUCCESS, writer.create(1 + random.nextInt(ReceiverCluster.NODES)).status());
                 ByteBuffer packet = writer.packet(0, 0, ReceiverCluster.content(3000), false);
                 for (int changes = 1 + random.nextInt(3); changes > 0; changes--) {
@@ -607,26 +355,26 @@ class StreamReceiverTest {
             out.write(content);
         }
         assertArrayEquals(content, cluster.read(name), "seed " + seed);
-        ReceiverCluster.until("space is free again, seed " + seed, () -> reserved() == 0);
+        ReceiverCluster.until("space is free again, seed " + seed, () -> cluster.reserved() == 0);
     }
 
     @Test
     void the_next_datanode_makes_its_replica_while_this_one_does() throws Exception {
         nobodyWrites = true;
-        LocatedBlock block = allocate();
+        LocatedBlock block = cluster.allocate();
         try (WireWriter first = new WireWriter(cluster, block); WireWriter second = new WireWriter(cluster, block)) {
             assertEquals(Status.SUCCESS, first.create(1).status());
-            assertNull(replica(block, 1));
+            assertNull(cluster.replica(block, 1));
             second.request(BlockConstructionStage.PIPELINE_SETUP_CREATE, 2, 0, 0, 0);
             assertTrue(second.hasEnded(), "there is a replica already");
-            ReceiverCluster.until("the next one has made its replica", () -> replica(block, 1) != null);
+            ReceiverCluster.until("the next one has made its replica", () -> cluster.replica(block, 1) != null);
         }
-        ReceiverCluster.until("space is free again", () -> reserved() == 0);
+        ReceiverCluster.until("space is free again", () -> cluster.reserved() == 0);
     }
 
     @Test
     void a_next_datanode_that_cannot_be_reached_is_the_first_bad_link() throws Exception {
-        LocatedBlock block = allocate();
+        LocatedBlock block = cluster.allocate();
         DatanodeInfo nobody = new DatanodeInfo.DatanodeInfoBuilder().setNodeID(
             new DatanodeID("127.0.0.1", "127.0.0.1", "nobody", 1, 1, 1, 1)).build();
         LocatedBlock bad = new LocatedBlock(block.getBlock(), new DatanodeInfo[] {block.getLocations()[0], nobody},

@@ -26,7 +26,7 @@ import org.verbena.hadoop.hdfs.VerbenaSocketFactory;
 final class WireWriter implements AutoCloseable {
     static final int CHUNK = 512;
     private static final int TIMEOUT_MS = 120_000;
-    private static final String CLIENT = "wire";
+    static final String CLIENT = "wire";
 
     private final DataChecksum checksum = DataChecksum.newDataChecksum(DataChecksum.Type.CRC32C, CHUNK);
     private final LocatedBlock block;
