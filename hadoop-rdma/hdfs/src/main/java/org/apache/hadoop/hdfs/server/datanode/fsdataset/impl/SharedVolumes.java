@@ -17,6 +17,7 @@ import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.ReplicaState;
 import org.apache.hadoop.hdfs.server.common.Storage.StorageDirectory;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.datanode.FileIoProvider;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInPipeline;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.datanode.StorageLocation;
 import org.apache.hadoop.hdfs.server.datanode.XceiverBridge;
@@ -160,38 +161,59 @@ final class SharedVolumes implements VolumeUser, AutoCloseable {
     }
 
     /**
-     * A DataNode can have one replica of a block. The one on the shared path stays if it is as new as the other one: that one lies
-     * in memory perhaps, and the NameNode has it made again elsewhere. Hadoop removes the file of a replica that it reads no sooner
-     * than its readers have it open.
+     * A DataNode can have one replica of a block. If the one on the shared path stays, the NameNode has the other one made again
+     * elsewhere. Hadoop removes the file of a replica that it reads no sooner than its readers have it open.
      */
     private void settle(String pool, ReplicaInfo shared) {
-        ReplicaInfo away;
+        ReplicaInfo own;
+        boolean takes;
         AutoCloseDataSetLock lock = dataset.acquireDatasetLockManager().writeLock(LockLevel.BLOCK_POOl, pool);
         try {
-            ReplicaInfo own = dataset.volumeMap.get(pool, shared.getBlockId());
-            away = own == null || isSame(own, shared) ? own : shared;
-            if (away != shared) {
+            own = dataset.volumeMap.get(pool, shared.getBlockId());
+            takes = NewerReplica.isShared(own, shared);
+            if (takes) {
                 dataset.volumeMap.add(pool, shared);
             }
         } finally {
             lock.close();
         }
-        if (away != shared) {
-            ExtendedBlock block = new ExtendedBlock(pool, shared);
-            node.getShortCircuitRegistry().processBlockInvalidation(ExtendedBlockId.fromExtendedBlock(block));
-            node.notifyNamenodeReceivedBlock(block, null, shared.getStorageUuid(), false);
-        }
-        if (away != null) {
-            delete(pool, away);
-        }
-        if (away != null && away != shared) {
-            dataset.dropCopy(pool, shared.getBlockId());
+        if (takes) {
+            node.getShortCircuitRegistry().processBlockInvalidation(ExtendedBlockId.fromExtendedBlock(
+                new ExtendedBlock(pool, shared)));
+            if (own != null) {
+                giveUp(pool, own, shared);
+            }
+            tell(pool, own, shared);
+        } else if (NewerReplica.isWhole(own, shared)) {
+            delete(pool, shared);
+        } else {
+            LOG.info("Verbena hhh-l: {} is not served while this DataNode has {}; its files stay", shared, own);
         }
     }
 
-    private static boolean isSame(ReplicaInfo own, ReplicaInfo shared) {
-        return own.getState() == ReplicaState.FINALIZED && shared.getState() == ReplicaState.FINALIZED
-            && own.getGenerationStamp() == shared.getGenerationStamp() && own.getNumBytes() == shared.getNumBytes();
+    private void giveUp(String pool, ReplicaInfo own, ReplicaInfo shared) {
+        if (own.getGenerationStamp() != shared.getGenerationStamp()) {
+            LOG.info("Verbena hhh-l: {} takes the place of {}, which is older", shared, own);
+        }
+        if (own instanceof ReplicaInPipeline inPipeline) {
+            inPipeline.interruptThread(); // whoever writes it writes for a pipeline that has gone on without it
+            inPipeline.releaseAllBytesReserved();
+        }
+        delete(pool, own);
+        dataset.dropCopy(pool, own.getBlockId());
+    }
+
+    /**
+     * The NameNode forgets what it knows of the own replica before it hears of the other one: a mark that it is corrupt would stay
+     * with this DataNode, whichever storage has the replica. A full report follows, which has replicas that are not finished.
+     */
+    private void tell(String pool, ReplicaInfo own, ReplicaInfo shared) {
+        if (own != null) {
+            node.notifyNamenodeDeletedBlock(new ExtendedBlock(pool, own), own.getStorageUuid());
+        }
+        if (shared.getState() == ReplicaState.FINALIZED) {
+            node.notifyNamenodeReceivedBlock(new ExtendedBlock(pool, shared), null, shared.getStorageUuid(), false);
+        }
     }
 
     private static void delete(String pool, ReplicaInfo replica) {

@@ -165,11 +165,12 @@ public final class TieredDataset extends FsDatasetImpl {
         }
     }
 
+    /** The shared path comes last: of its replicas those are left out that this DataNode has in another volume, memory as well. */
     private void begin(String pool, NamespaceInfo namespace) {
+        addMemory(pool);
         if (shared != null) {
             shared.begin(namespace);
         }
-        addMemory(pool);
         memoryTier.announce(getVolumeList().stream().collect(Collectors.groupingBy(FsVolumeImpl::getStorageType, TreeMap::new,
             Collectors.summarizingLong(FsVolumeImpl::getCapacity))));
     }

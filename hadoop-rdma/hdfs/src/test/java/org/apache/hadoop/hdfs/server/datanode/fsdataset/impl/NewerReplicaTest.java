@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// A DataNode gets a volume of the shared path with a block that it has in another volume, too.
+package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.LocalHdfs;
+import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
+import org.apache.hadoop.hdfs.protocol.LocatedBlock;
+import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.ReplicaState;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaBuilder;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.verbena.hadoop.hdfs.memory.MemoryLedger;
+
+class NewerReplicaTest {
+    private static final int BYTES = 66_000;
+    private static final org.apache.hadoop.fs.Path COLD = new org.apache.hadoop.fs.Path("/cold");
+    private static final org.apache.hadoop.fs.Path FILE = new org.apache.hadoop.fs.Path(COLD, "file");
+
+    @TempDir
+    Path work;
+
+    private ReplicaInfo replica(ReplicaState state, long stamp, long length) {
+        return new ReplicaBuilder(state).setBlockId(5).setGenerationStamp(stamp).setLength(length)
+            .setDirectoryToUse(work.toFile()).setBytesToReserve(0).build();
+    }
+
+    private boolean isShared(ReplicaInfo own, ReplicaInfo shared) {
+        boolean is = NewerReplica.isShared(own, shared);
+        assertFalse(is && own != null && own.getGenerationStamp() > shared.getGenerationStamp());
+        return is;
+    }
+
+    @Test
+    void the_newer_replica_stays_whatever_its_state_is_and_of_equal_ones_that_of_the_path() {
+        ReplicaInfo done = replica(ReplicaState.FINALIZED, 2, 100);
+        assertTrue(isShared(null, done));
+        assertTrue(isShared(replica(ReplicaState.FINALIZED, 2, 100), done));
+        for (ReplicaState state : List.of(ReplicaState.FINALIZED, ReplicaState.RBW, ReplicaState.RWR)) {
+            assertTrue(isShared(replica(state, 1, 200), done), "older: " + state);
+            assertFalse(isShared(replica(state, 3, 50), done), "newer: " + state);
+        }
+        for (ReplicaState state : List.of(ReplicaState.RBW, ReplicaState.RWR, ReplicaState.TEMPORARY)) {
+            assertTrue(isShared(replica(state, 2, 100), done), "not finished: " + state);
+        }
+        ReplicaInfo waits = replica(ReplicaState.RWR, 2, 100);
+        assertFalse(isShared(done, waits));
+        assertTrue(isShared(replica(ReplicaState.RWR, 2, 100), waits));
+        assertFalse(isShared(replica(ReplicaState.RWR, 2, 101), waits));
+        assertFalse(isShared(replica(ReplicaState.RBW, 2, 0), waits), "it is being written");
+    }
+
+    @Test
+    void the_files_of_the_other_one_stay_unless_the_own_one_has_all_of_it() throws Exception {
+        Files.write(work.resolve("blk_5"), new byte[100]);
+        ReplicaInfo waits = replica(ReplicaState.RWR, 2, 100);
+        assertTrue(NewerReplica.isWhole(replica(ReplicaState.FINALIZED, 2, 100), waits));
+        assertTrue(NewerReplica.isWhole(replica(ReplicaState.RWR, 3, 100), waits));
+        assertFalse(NewerReplica.isWhole(replica(ReplicaState.TEMPORARY, 3, 100), waits));
+        assertFalse(NewerReplica.isWhole(replica(ReplicaState.RWR, 2, 100), replica(ReplicaState.RWR, 2, 101)));
+    }
+
+    // ------------------------------------------------------------------------------------ in a running DataNode
+
+    private TierCluster begun() throws Exception {
+        Path shared = Files.createDirectory(work.resolve("shared"));
+        TierCluster cluster = new TierCluster(work, MemoryLedger.OWN + 8 * TierCluster.WHOLE, Map.of("verbena.hdfs.mode", "hhh-l",
+            "verbena.hdfs.shared.dir", shared.toString(), "verbena.hdfs.shared.lease.ms", "600000"));
+        cluster.files().mkdirs(COLD);
+        cluster.files().setStoragePolicy(COLD, "COLD");
+        LocalHdfs.until("a file lies on the shared path", () -> {
+            try {
+                append(cluster.files().create(FILE));
+                return List.of(located(cluster).getStorageTypes()).equals(List.of(StorageType.ARCHIVE));
+            } catch (IOException e) {
+                return false; // the NameNode has not heard of the volume
+            }
+        });
+        return cluster;
+    }
+
+    private static void append(OutputStream to) throws IOException {
+        try (to) {
+            to.write(TierCluster.content("file", BYTES));
+        }
+    }
+
+    private static LocatedBlock located(TierCluster cluster) throws IOException {
+        return LocalHdfs.block(cluster.files(), FILE);
+    }
+
+    private static byte[] read(TierCluster cluster) throws IOException {
+        try (var in = cluster.files().open(FILE)) {
+            return in.readAllBytes();
+        }
+    }
+
+    /** The files of a block's replica below a folder: the data first. */
+    private static List<Path> files(Path below, ExtendedBlock block) throws IOException {
+        return LocalHdfs.found(below, name -> name.matches(block.getBlockName() + "(_[0-9]+[.]meta)?")).stream().sorted().toList();
+    }
+
+    /** Copies a replica to where a volume has those that are being written. Hadoop's list of the volume would hide it. */
+    private static void plant(Path from, Path volume, String pool) throws IOException {
+        Path current = volume.resolve("current").resolve(pool).resolve("current");
+        Files.deleteIfExists(current.resolve("replicas"));
+        Path to = Files.createDirectories(current.resolve("rbw"));
+        for (Path file : LocalHdfs.found(from, name -> true)) {
+            Files.copy(file, to.resolve(file.getFileName()));
+        }
+    }
+
+    private Path keep(List<Path> files) throws IOException {
+        Path folder = Files.createDirectory(work.resolve("older"));
+        for (Path file : files) {
+            Files.copy(file, folder.resolve(file.getFileName()));
+        }
+        return folder;
+    }
+
+    private void findsOlder(StorageType tier) throws Exception {
+        try (TierCluster cluster = begun()) {
+            Path volume = cluster.volume(tier).getCurrentDir().toPath().getParent();
+            ExtendedBlock old = located(cluster).getBlock();
+            cluster.stop();
+            Path older = keep(files(work.resolve("shared"), old));
+            cluster.start();
+            append(cluster.files().append(FILE));
+            ExtendedBlock now = located(cluster).getBlock();
+            assertTrue(now.getGenerationStamp() > old.getGenerationStamp());
+            byte[] whole = read(cluster);
+            assertEquals(2 * BYTES, whole.length);
+            cluster.stop();
+            plant(older, volume, now.getBlockPoolId());
+            cluster.start();
+            LocalHdfs.until("the newer one is served", () -> cluster.kept(now) == StorageType.ARCHIVE);
+            assertEquals(now.getGenerationStamp(), cluster.replica(now).getGenerationStamp());
+            assertEquals(List.of(), files(volume, now), "the older one is deleted");
+            LocalHdfs.until("the NameNode takes it for good", () -> isGood(cluster));
+            assertArrayEquals(whole, read(cluster));
+        }
+    }
+
+    @Test
+    void a_data_node_that_has_an_older_replica_on_an_ssd_keeps_the_one_on_the_path() throws Exception {
+        findsOlder(StorageType.SSD);
+    }
+
+    @Test
+    void a_data_node_that_has_an_older_replica_in_memory_keeps_the_one_on_the_path() throws Exception {
+        findsOlder(StorageType.NVDIMM);
+    }
+
+    private static boolean isGood(TierCluster cluster) {
+        try {
+            LocatedBlock block = located(cluster);
+            return !block.isCorrupt() && List.of(block.getStorageTypes()).equals(List.of(StorageType.ARCHIVE));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}
