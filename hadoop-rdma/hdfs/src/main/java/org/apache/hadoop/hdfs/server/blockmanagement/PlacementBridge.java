@@ -5,7 +5,9 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.EnumMap;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.StorageType;
@@ -107,39 +109,31 @@ public abstract class PlacementBridge extends BlockPlacementPolicyDefault {
     }
 
     /**
-     * {@inheritDoc} A volume that one DataNode has adopted from another is told by both until the NameNode takes the former one for
-     * dead: the replica of the one whose heartbeat is older is the one that is gone.
+     * {@inheritDoc} A volume that one DataNode has adopted from another is told by both until the former one wakes, or the NameNode
+     * takes it for dead. Both tell one replica, and whoever is told to delete it may be the one that has it: it stays.
      */
     @Override
     public List<DatanodeStorageInfo> chooseReplicasToDelete(Collection<DatanodeStorageInfo> available,
             Collection<DatanodeStorageInfo> candidates, int expected, List<StorageType> excessTypes, DatanodeDescriptor added,
             DatanodeDescriptor hint) {
-        List<DatanodeStorageInfo> gone = adopted(candidates, candidates.size() - expected);
-        List<DatanodeStorageInfo> there = without(available, gone);
-        List<DatanodeStorageInfo> rest = without(candidates, gone);
-        List<StorageType> planned = new ArrayList<>(excess(expected, types(there), excessTypes));
-        List<DatanodeStorageInfo> more = super.chooseReplicasToDelete(there, rest, expected, planned, added, hint);
-        if (more.size() < rest.size() - expected) { // racks may forbid the planned one
-            more = super.chooseReplicasToDelete(there, rest, expected, excessTypes, added, hint);
-        }
-        gone.addAll(more);
-        return gone;
+        List<DatanodeStorageInfo> twice = twice(candidates);
+        Map<String, DatanodeStorageInfo> once = new HashMap<>();
+        twice.forEach(storage -> once.put(storage.getStorageID(), storage));
+        List<DatanodeStorageInfo> there = without(available, twice);
+        List<DatanodeStorageInfo> rest = without(candidates, twice);
+        int stay = Math.max(0, expected - once.size());
+        List<StorageType> types = types(there);
+        types.addAll(types(once.values()));
+        List<StorageType> planned = new ArrayList<>(excess(expected, types, excessTypes));
+        List<DatanodeStorageInfo> chosen = super.chooseReplicasToDelete(there, rest, stay, planned, added, hint);
+        return chosen.size() >= rest.size() - stay ? chosen // racks may forbid the planned one
+            : super.chooseReplicasToDelete(there, rest, stay, excessTypes, added, hint);
     }
 
-    private static List<DatanodeStorageInfo> adopted(Collection<DatanodeStorageInfo> candidates, int most) {
-        List<DatanodeStorageInfo> gone = new ArrayList<>();
-        for (DatanodeStorageInfo one : candidates) {
-            boolean later = candidates.stream().anyMatch(other -> other != one && other.getStorageID().equals(one.getStorageID())
-                && heard(other) > heard(one));
-            if (later && gone.size() < most) {
-                gone.add(one);
-            }
-        }
-        return gone;
-    }
-
-    private static long heard(DatanodeStorageInfo storage) {
-        return storage.getDatanodeDescriptor().getLastUpdateMonotonic();
+    /** Storages that are told by two DataNodes. */
+    private static List<DatanodeStorageInfo> twice(Collection<DatanodeStorageInfo> all) {
+        return all.stream().filter(one -> all.stream().anyMatch(other -> other != one
+            && other.getStorageID().equals(one.getStorageID()))).toList();
     }
 
     private static List<DatanodeStorageInfo> without(Collection<DatanodeStorageInfo> all, List<DatanodeStorageInfo> gone) {
