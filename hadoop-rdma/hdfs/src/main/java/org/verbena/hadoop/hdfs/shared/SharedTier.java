@@ -54,6 +54,7 @@ public final class SharedTier {
     private long quietNanos;
     private volatile int volumes = 1;
     private volatile long beaten;
+    private volatile boolean missed;
     private boolean saidRefusal;
     private boolean saidWait;
     private long retryAt;
@@ -159,6 +160,7 @@ public final class SharedTier {
             List<VolumeFolder> all = VolumeFolder.all(cluster);
             volumes = Math.max(1, all.size());
             catchUp();
+            reportMissed();
             report();
             all.removeIf(volume -> held.stream().anyMatch(mine -> mine.name().equals(volume.name())));
             boolean waits = takeOwn(all);
@@ -187,6 +189,14 @@ public final class SharedTier {
     private void reportMore() {
         reports = REPORTS;
         reportAt = clock.getAsLong() + reportNanos;
+    }
+
+    /** The path is back: the NameNode says again what is to be deleted. */
+    private void reportMissed() {
+        if (missed) {
+            missed = false;
+            reportMore();
+        }
     }
 
     private void report() {
@@ -326,6 +336,11 @@ public final class SharedTier {
     /** Whether a folder is one that was given to the DataNode. */
     public boolean isData(Path folder) {
         return cluster != null && folder.toAbsolutePath().startsWith(cluster);
+    }
+
+    /** The NameNode wants a replica to be deleted while the path is away. */
+    public void missed() {
+        missed = true;
     }
 
     /** A file or folder was forced to the servers. */

@@ -5,13 +5,21 @@ import java.io.File;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.datanode.FileIoProvider;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeSpi;
 import org.verbena.hadoop.hdfs.shared.SharedTier;
 
-/** Hadoop's calls for files, and whoever decides where replicas go learns of the ones that failed: a full path, a quota. */
+/**
+ * Hadoop's calls for files. Whoever decides where replicas go learns of the ones that failed: a full path, a quota. And a DataNode
+ * that has lost a volume while it slept acknowledges nothing that it writes to files which it still has open: the new owner has
+ * copies of these. Nor does it make folders by a name that the volume had.
+ */
 class SharedFiles extends FileIoProvider {
     private final SharedTier tier;
 
@@ -22,7 +30,30 @@ class SharedFiles extends FileIoProvider {
 
     @Override
     public FileOutputStream getFileOutputStream(FsVolumeSpi volume, FileDescriptor file) {
-        return new Watched(super.getFileOutputStream(volume, file), file, tier); // its descriptor is what is forced
+        return new Watched(super.getFileOutputStream(volume, file), file, tier, volume); // its descriptor is what is forced
+    }
+
+    /** Hadoop would make the folders above as well, where the volume has another name now or nothing is mounted. */
+    @Override
+    public void mkdirsWithExistsCheck(FsVolumeSpi volume, File folder) throws IOException {
+        if (volume instanceof SharedVolume shared) {
+            makeBelow(shared.getCurrentDir().toPath(), folder.toPath());
+        }
+        super.mkdirsWithExistsCheck(volume, folder);
+    }
+
+    private static void makeBelow(Path top, Path folder) throws IOException {
+        Path at = top;
+        for (Path name : folder.startsWith(top) ? top.relativize(folder) : List.<Path>of()) {
+            at = at.resolve(name);
+            if (!Files.isDirectory(at)) {
+                try {
+                    Files.createDirectory(at);
+                } catch (FileAlreadyExistsException e) {
+                    continue; // by another thread
+                }
+            }
+        }
     }
 
     @Override
@@ -41,11 +72,13 @@ class SharedFiles extends FileIoProvider {
     private static final class Watched extends FileOutputStream {
         private final FileOutputStream to;
         private final SharedTier tier;
+        private final FsVolumeSpi volume;
 
-        Watched(FileOutputStream to, FileDescriptor file, SharedTier tier) {
+        Watched(FileOutputStream to, FileDescriptor file, SharedTier tier, FsVolumeSpi volume) {
             super(file);
             this.to = to;
             this.tier = tier;
+            this.volume = volume;
         }
 
         @Override
@@ -65,6 +98,9 @@ class SharedFiles extends FileIoProvider {
             } catch (IOException e) {
                 tier.failed(e);
                 throw e;
+            }
+            if (volume instanceof SharedVolume shared && shared.isAway()) { // an owner that comes later has copied what is before
+                throw new IOException(volume + " has another owner, or its path is away: this write does not count");
             }
         }
 

@@ -7,9 +7,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.ExtendedBlockId;
 import org.apache.hadoop.hdfs.client.BlockReportOptions;
+import org.apache.hadoop.hdfs.protocol.Block;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.server.common.AutoCloseDataSetLock;
 import org.apache.hadoop.hdfs.server.common.DataNodeLockManager.LockLevel;
@@ -234,6 +236,18 @@ final class SharedVolumes implements VolumeUser, AutoCloseable {
         } catch (IOException e) {
             LOG.warn("Verbena hhh-l: {} has another owner, but is still served: {}", data, e.toString());
         }
+    }
+
+    /** The blocks that can be deleted now. Files on a path that is away stay, and the NameNode hears of them when it is back. */
+    Block[] deletable(String pool, Block[] blocks) {
+        Block[] now = Stream.of(blocks).filter(block -> {
+            ReplicaInfo replica = dataset.volumeMap.get(pool, block);
+            return replica == null || !SharedVolume.isAway(replica);
+        }).toArray(Block[]::new);
+        if (now.length < blocks.length) {
+            tier.missed();
+        }
+        return now;
     }
 
     /** Takes the volumes of the shared path out of those that Hadoop takes for failed disks. */

@@ -357,7 +357,8 @@ public final class TieredDataset extends FsDatasetImpl {
 
     /** Blocks that are going to be deleted no longer move. */
     @Override
-    public void invalidate(String pool, Block[] blocks) throws IOException {
+    public void invalidate(String pool, Block[] all) throws IOException {
+        Block[] blocks = shared == null ? all : shared.deletable(pool, all);
         for (Block block : blocks) {
             if (volumeMap.get(pool, block) != null) {
                 guard.leaves(pool, block.getBlockId());

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// A DataNode whose volume of the shared path another one has adopted, or is away.
+package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.LocalHdfs;
+import org.apache.hadoop.hdfs.protocol.Block;
+import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.verbena.hadoop.hdfs.memory.MemoryLedger;
+
+class LostVolumeTest {
+    private static final int BYTES = 66_000;
+    private static final int CHUNK = 512;
+    private static final org.apache.hadoop.fs.Path COLD = new org.apache.hadoop.fs.Path("/cold");
+    private static final org.apache.hadoop.fs.Path FILE = new org.apache.hadoop.fs.Path(COLD, "file");
+
+    @TempDir
+    Path work;
+    private Path shared;
+    private TierCluster cluster;
+    private ExtendedBlock block;
+
+    @BeforeEach
+    void begin() throws Exception {
+        shared = Files.createDirectory(work.resolve("shared"));
+        cluster = new TierCluster(work, MemoryLedger.OWN + 8 * TierCluster.WHOLE, Map.of("verbena.hdfs.mode", "hhh-l",
+            "verbena.hdfs.shared.dir", shared.toString(), "verbena.hdfs.shared.lease.ms", "600000")); // nothing looks meanwhile
+        cluster.files().mkdirs(COLD);
+        cluster.files().setStoragePolicy(COLD, "COLD");
+        LocalHdfs.until("a file lies on the shared path", () -> {
+            try (FSDataOutputStream out = cluster.files().create(FILE)) {
+                out.write(TierCluster.content("file", BYTES));
+                out.hflush();
+                block = LocalHdfs.block(cluster.files(), FILE).getBlock();
+                return cluster.kept(block) == StorageType.ARCHIVE;
+            } catch (IOException e) {
+                return false; // the NameNode has not heard of the volume
+            }
+        });
+    }
+
+    @AfterEach
+    void end() throws IOException {
+        cluster.close();
+    }
+
+    private FsVolumeImpl volume() {
+        return cluster.volume(StorageType.ARCHIVE);
+    }
+
+    /** Another process takes the data. */
+    private Path adopt() throws IOException {
+        Path data = volume().getCurrentDir().toPath().getParent();
+        Files.writeString(data.resolveSibling("owner.2"), "node=other\n");
+        return Files.move(data, data.resolveSibling("data.2"));
+    }
+
+    /** Whole chunks: of a part Hadoop reads the file by its name first. */
+    @Test
+    void a_former_owner_acknowledges_nothing_that_it_writes_to_files_which_it_still_has_open() throws Exception {
+        FSDataOutputStream out = cluster.files().create(new org.apache.hadoop.fs.Path(COLD, "open"));
+        out.write(new byte[CHUNK]);
+        out.hflush();
+        adopt();
+        out.write(new byte[CHUNK]);
+        assertThrows(IOException.class, out::hflush);
+        assertThrows(IOException.class, out::close);
+    }
+
+    @Test
+    void a_former_owner_makes_no_folder_by_the_name_that_the_volume_had() throws Exception {
+        File folder = new File(volume().getFinalizedDir(block.getBlockPoolId()), "subdir30/subdir30");
+        volume().getFileIoProvider().mkdirsWithExistsCheck(volume(), folder);
+        assertEquals(List.of(), List.of(folder.list()));
+        Path data = volume().getCurrentDir().toPath().getParent();
+        adopt();
+        assertThrows(IOException.class, () -> volume().getFileIoProvider().mkdirsWithExistsCheck(volume(), folder));
+        assertFalse(Files.exists(data));
+    }
+
+    @Test
+    void a_replica_that_is_to_be_deleted_while_the_path_is_away_is_remembered_with_its_files() throws Exception {
+        Path away = Files.move(shared, work.resolve("away"));
+        delete();
+        assertNotNull(cluster.replica(block));
+        Files.move(away, shared);
+        assertArrayEquals(TierCluster.content("file", BYTES), read());
+        delete();
+        LocalHdfs.until("it is deleted", () -> cluster.replica(block) == null);
+    }
+
+    private void delete() throws Exception {
+        cluster.dataset().invalidate(block.getBlockPoolId(), new Block[] {block.getLocalBlock()});
+        LocalHdfs.until("nothing is being deleted", () -> cluster.dataset().getPendingAsyncDeletions() == 0);
+    }
+
+    private byte[] read() throws IOException {
+        try (var in = cluster.files().open(FILE)) {
+            return in.readAllBytes();
+        }
+    }
+}
