@@ -15,6 +15,7 @@ final class VolumeData {
     private static final String IDENTITY = "datanodeUuid=";
     private static final String LOCK = "in_use.lock";
     private static final String COPY = ".copy";
+    private static final String HIDDEN = ".";
 
     private VolumeData() {
     }
@@ -72,10 +73,16 @@ final class VolumeData {
         }
     }
 
+    /** What an owner has left that did not end a copy goes: Hadoop takes any file that begins like a block for its checksums. */
     private static void copyEach(Path folder) throws IOException {
+        try (DirectoryStream<Path> left = Files.newDirectoryStream(folder, "*" + COPY)) {
+            for (Path copy : left) {
+                Files.deleteIfExists(copy);
+            }
+        }
         try (DirectoryStream<Path> files = Files.newDirectoryStream(folder, "blk_*")) {
             for (Path file : files) {
-                Path copy = file.resolveSibling(file.getFileName() + COPY);
+                Path copy = file.resolveSibling(HIDDEN + file.getFileName() + COPY);
                 Files.copy(file, copy, StandardCopyOption.REPLACE_EXISTING);
                 Files.move(copy, file, StandardCopyOption.ATOMIC_MOVE);
             }
