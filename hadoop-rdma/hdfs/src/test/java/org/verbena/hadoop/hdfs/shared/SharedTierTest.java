@@ -225,6 +225,24 @@ class SharedTierTest {
     }
 
     @Test
+    void what_is_to_be_deleted_while_the_path_is_away_is_reported_when_it_is_back() throws Exception {
+        Node node = begun("a");
+        pass(2 * LEASE, node);
+        assertEquals(3, node.reports, "of the new volume");
+        Path away = place.resolveSibling(place.getFileName() + "-away");
+        Files.move(place, away);
+        try {
+            node.tier.missed();
+            pass(2 * LEASE, node);
+            assertEquals(3, node.reports);
+        } finally {
+            Files.move(away, place);
+        }
+        pass(2 * LEASE, node);
+        assertEquals(2 * 3, node.reports);
+    }
+
+    @Test
     void each_volume_may_fill_its_part_of_the_file_system() throws Exception {
         Node one = begun("one");
         begun("two");
