@@ -21,7 +21,8 @@ SUITES = [
     "server.datanode.TestDataNodeVolumeFailureToleration",
 ]
 # These wait for the time of the last check of disks, and look at what the DataNode does after it has set this time.
-EARLY = {"testHotSwapOutFailedVolumeAndReporting", "testFailedVolumeBeingRemovedFromDataNode"}
+EARLY = {"testHotSwapOutFailedVolumeAndReporting", "testFailedVolumeBeingRemovedFromDataNode",
+         "testDataNodeShutdownAfterNumFailedVolumeExceedsTolerated"}
 
 
 @unittest.skipIf(java.VERSION.startswith("3.4"), "its tests need another JUnit on the class path")
