@@ -361,6 +361,8 @@ final class StreamReceiver extends BlockReceiver {
             DataNode.CLIENT_TRACE_LOG.info(String.format(DataNode.DN_CLIENTTRACE_FORMAT, inAddr, myAddr, replica().getVolume(),
                 block().getNumBytes(), "HDFS_WRITE", request.client(), 0,
                 dataNode.getDNRegistrationForBP(block().getBlockPoolId()).getDatanodeUuid(), block(), System.nanoTime() - begun));
+        } else {
+            LOG.info("Received {} on volume {} size {} from {}", block(), replica().getVolume(), block().getNumBytes(), inAddr);
         }
     }
 

@@ -19,6 +19,7 @@ import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.BlockOpResponseP
 import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.Status;
 import org.apache.hadoop.hdfs.protocolPB.PBHelperClient;
 import org.apache.hadoop.net.NetUtils;
+import org.apache.hadoop.net.StandardSocketFactory;
 import org.apache.hadoop.util.DataChecksum;
 import org.verbena.hadoop.hdfs.VerbenaSocketFactory;
 
@@ -35,14 +36,27 @@ final class WireWriter implements AutoCloseable {
     private final DataOutputStream out;
 
     WireWriter(ReceiverCluster cluster, LocatedBlock block) throws IOException {
+        this(block, byCore(cluster));
+    }
+
+    private WireWriter(LocatedBlock block, Socket unconnected) throws IOException {
         this.block = block;
-        VerbenaSocketFactory factory = new VerbenaSocketFactory();
-        factory.setConf(cluster.conf());
-        socket = factory.createSocket();
+        socket = unconnected;
         NetUtils.connect(socket, NetUtils.createSocketAddr(block.getLocations()[0].getXferAddr()), TIMEOUT_MS);
         socket.setSoTimeout(TIMEOUT_MS);
         in = new DataInputStream(NetUtils.getInputStream(socket));
         out = new DataOutputStream(new BufferedOutputStream(NetUtils.getOutputStream(socket, TIMEOUT_MS)));
+    }
+
+    private static Socket byCore(ReceiverCluster cluster) throws IOException {
+        VerbenaSocketFactory factory = new VerbenaSocketFactory();
+        factory.setConf(cluster.conf());
+        return factory.createSocket();
+    }
+
+    /** One whose DataNode has Hadoop's own receiver. */
+    static WireWriter byTcp(LocatedBlock block) throws IOException {
+        return new WireWriter(block, new StandardSocketFactory().createSocket());
     }
 
     /** Asks for the block to be created at so many DataNodes. */
