@@ -96,6 +96,7 @@ public final class Stage<T> implements AutoCloseable {
         } catch (Throwable e) { // the stage goes on with the next item
             onError.accept(item, e);
         } finally {
+            Thread.interrupted(); // it was the item's, and would close the queue
             done.incrementAndGet();
         }
     }

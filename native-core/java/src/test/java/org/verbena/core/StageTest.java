@@ -52,6 +52,23 @@ class StageTest {
     }
 
     @Test
+    void an_item_that_interrupts_its_thread_ends_no_other() throws Exception {
+        List<Boolean> interrupted = new CopyOnWriteArrayList<>();
+        Stage<Integer> stage = new Stage<>("stage", 4, item -> {
+            interrupted.add(Thread.currentThread().isInterrupted());
+            Thread.currentThread().interrupt();
+        }, (item, error) -> { });
+        for (int i = 1; i <= 3; i++) {
+            assertTrue(stage.offer(i, 30, TimeUnit.SECONDS), "item " + i);
+            while (stage.finished() < i) {
+                Thread.sleep(1);
+            }
+        }
+        stage.close();
+        assertEquals(List.of(false, false, false), interrupted);
+    }
+
+    @Test
     void work_that_throws_is_reported_and_the_next_item_follows() throws Exception {
         List<String> failures = new CopyOnWriteArrayList<>();
         Stage<String> stage = new Stage<>("stage", 4, item -> {
