@@ -204,6 +204,7 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
         try {
             while (!closing) {
                 pass(SLEEP_NANOS);
+                Thread.interrupted(); // a callback has left it, and no park would wait from then on
             }
         } catch (VbnException | RuntimeException | Error e) {
             failed(e);

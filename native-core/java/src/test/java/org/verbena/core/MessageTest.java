@@ -171,6 +171,18 @@ class MessageTest {
     }
 
     @Test
+    void a_task_that_interrupts_the_engines_thread_leaves_it_able_to_wait() throws Exception {
+        try (Fixture fixture = new Fixture(); VbnEngine engine = fixture.context("self,shm").startEngine("a")) {
+            engine.execute(() -> Thread.currentThread().interrupt());
+            Fixture.await("a task without the interrupt of the first one", () -> {
+                CompletableFuture<Boolean> interrupted = new CompletableFuture<>();
+                engine.execute(() -> interrupted.complete(Thread.currentThread().isInterrupted()));
+                return !interrupted.join();
+            });
+        }
+    }
+
+    @Test
     void a_pull_into_a_small_buffer_fails_and_can_be_repeated() throws Exception {
         try (Fixture fixture = new Fixture(); VbnEngine engine = fixture.context("self,shm").startEngine("a");
                 VbnEngine other = fixture.context("self,shm").startEngine("b")) {
