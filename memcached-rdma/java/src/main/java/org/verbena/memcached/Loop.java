@@ -142,11 +142,20 @@ final class Loop implements AutoCloseable {
     }
 
     /** An error of one task, or a function of the user's, ends nothing else. */
-    private static void guard(Runnable task) {
+    private void guard(Runnable task) {
         try {
             task.run();
         } catch (RuntimeException | Error e) {
             LOG.log(System.Logger.Level.ERROR, "a task of the client has failed: " + e, e);
+        } finally {
+            leaveUninterrupted();
+        }
+    }
+
+    /** What a function of the user's leaves would close the next channel that is used, and end all waits at once. */
+    private void leaveUninterrupted() {
+        if (isMine()) {
+            Thread.interrupted();
         }
     }
 

@@ -257,6 +257,33 @@ class FaultsTest {
     }
 
     @Test
+    void a_functions_interrupt_of_the_clients_thread_ends_with_it() throws Exception {
+        try (ServerProcess server = start("a"); MemcachedClient client = open(server.address(), ServerProcess.PATIENT)) {
+            client.set("key", new byte[10]);
+            Thread me = Thread.currentThread();
+            AtomicBoolean done = new AtomicBoolean();
+            ServerProcess.until("a function on the client's thread", () -> {
+                client.async().get("key").thenRun(() -> {
+                    if (Thread.currentThread() != me) { // an answer that is there already runs it here
+                        Thread.currentThread().interrupt();
+                        done.set(true);
+                    }
+                }).join();
+                return done.get();
+            });
+            AtomicBoolean free = new AtomicBoolean();
+            ServerProcess.until("the thread without the interrupt", () -> {
+                client.async().get("key").handle((value, failure) -> {
+                    free.compareAndSet(false, Thread.currentThread() != me && !Thread.currentThread().isInterrupted());
+                    return null;
+                }).join();
+                return free.get();
+            });
+            assertEquals(10, client.get("key").bytes().length);
+        }
+    }
+
+    @Test
     void close_ends_the_wait_of_another_thread() throws Exception {
         try (ServerProcess server = start("a")) {
             MemcachedClient client = open(server.address(), ServerProcess.PATIENT);
