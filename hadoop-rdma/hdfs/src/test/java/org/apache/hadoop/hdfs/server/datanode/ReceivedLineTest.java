@@ -8,7 +8,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
-import org.apache.hadoop.hdfs.LocalHdfs;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.Status;
 import org.apache.log4j.AppenderSkeleton;
@@ -80,7 +79,7 @@ class ReceivedLineTest {
         try (ReceiverCluster cluster = new ReceiverCluster(work, Map.of())) {
             LocatedBlock[] blocks = new LocatedBlock[4];
             for (int i = 0; i < blocks.length; i++) {
-                blocks[i] = LocalHdfs.allocate(cluster.files(), "/line" + i, "wire");
+                blocks[i] = cluster.allocate();
             }
             withTrace(Level.WARN, () -> {
                 List<String> hadoops = written(WireWriter.byTcp(blocks[0]));
