@@ -107,6 +107,15 @@ public final class XceiverBridge {
             DataNode.getStartupOption(dataNode.getConf()));
     }
 
+    /**
+     * Forgets the folder of a volume that the DataNode serves no longer, and releases its lock.
+     *
+     * @throws IOException when the lock stays
+     */
+    public static void release(DataNode dataNode, StorageLocation volume) throws IOException {
+        dataNode.getStorage().removeVolumes(List.of(volume));
+    }
+
     /** Where a DataNode's first volume is, on its host's own disk. */
     public static Path firstVolume(DataNode dataNode) {
         return dataNode.getStorage().getStorageDir(0).getRoot().toPath().toAbsolutePath();

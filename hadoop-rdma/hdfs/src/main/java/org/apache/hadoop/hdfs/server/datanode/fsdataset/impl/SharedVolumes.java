@@ -229,10 +229,12 @@ final class SharedVolumes implements VolumeUser, AutoCloseable {
         }
     }
 
+    /** The lock goes as well: this DataNode may get the volume again, by another name. */
     @Override
     public void lost(Path data) {
         try {
             dataset.removeVolumes(List.of(location(data)), true);
+            XceiverBridge.release(node, location(data));
         } catch (IOException e) {
             LOG.warn("Verbena hhh-l: {} has another owner, but is still served: {}", data, e.toString());
         }

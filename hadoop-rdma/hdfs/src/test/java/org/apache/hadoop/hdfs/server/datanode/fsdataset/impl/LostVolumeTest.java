@@ -12,6 +12,7 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.fs.FSDataOutputStream;
@@ -19,6 +20,7 @@ import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.LocalHdfs;
 import org.apache.hadoop.hdfs.protocol.Block;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -39,9 +41,13 @@ class LostVolumeTest {
 
     @BeforeEach
     void begin() throws Exception {
+        begin("600000"); // nothing looks meanwhile
+    }
+
+    private void begin(String lease) throws Exception {
         shared = Files.createDirectory(work.resolve("shared"));
         cluster = new TierCluster(work, MemoryLedger.OWN + 8 * TierCluster.WHOLE, Map.of("verbena.hdfs.mode", "hhh-l",
-            "verbena.hdfs.shared.dir", shared.toString(), "verbena.hdfs.shared.lease.ms", "600000")); // nothing looks meanwhile
+            "verbena.hdfs.shared.dir", shared.toString(), "verbena.hdfs.shared.lease.ms", lease));
         cluster.files().mkdirs(COLD);
         cluster.files().setStoragePolicy(COLD, "COLD");
         LocalHdfs.until("a file lies on the shared path", () -> {
@@ -70,6 +76,20 @@ class LostVolumeTest {
         Path data = volume().getCurrentDir().toPath().getParent();
         Files.writeString(data.resolveSibling("owner.2"), "node=other\n");
         return Files.move(data, data.resolveSibling("data.2"));
+    }
+
+    @Test
+    void a_data_node_that_has_lost_its_volume_serves_it_again_when_it_gets_it_back() throws Exception {
+        cluster.close();
+        work = Files.createDirectory(work.resolve("again"));
+        begin("1000");
+        FsVolumeImpl lost = volume();
+        Files.setLastModifiedTime(Files.createFile(adopt().resolveSibling("beat.2")), FileTime.fromMillis(1)); // it dies at once
+        LocalHdfs.until("the volume is back", () -> {
+            ReplicaInfo replica = cluster.replica(block);
+            return replica != null && replica.getVolume() != lost;
+        });
+        assertArrayEquals(TierCluster.content("file", BYTES), read());
     }
 
     /** Whole chunks: of a part Hadoop reads the file by its name first. */
