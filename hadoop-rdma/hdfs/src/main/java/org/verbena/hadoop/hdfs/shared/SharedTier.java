@@ -191,7 +191,7 @@ public final class SharedTier {
         reportAt = clock.getAsLong() + reportNanos;
     }
 
-    /** The path is back: the NameNode says again what is to be deleted. */
+    /** The path is back: the NameNode hears what is there, and says again what is to be deleted. */
     private void reportMissed() {
         if (missed) {
             missed = false;
@@ -338,7 +338,7 @@ public final class SharedTier {
         return cluster != null && folder.toAbsolutePath().startsWith(cluster);
     }
 
-    /** The NameNode wants a replica to be deleted while the path is away. */
+    /** The NameNode wants a replica to be deleted while the path is away, or has been told that it is gone. */
     public void missed() {
         missed = true;
     }

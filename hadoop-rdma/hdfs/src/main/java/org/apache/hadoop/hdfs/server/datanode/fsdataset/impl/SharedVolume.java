@@ -152,9 +152,10 @@ final class SharedVolume extends FsVolumeImpl {
         return !getCurrentDir().isDirectory();
     }
 
-    /** Whether a file of a replica is gone, and its volume is there. */
-    static boolean hasLost(ReplicaInfo replica) {
-        return !isAway(replica) && !(replica.blockDataExists() && replica.metadataExists()) && !isAway(replica);
+    /** Whether a file of a replica is gone, or has fewer bytes than it has to have, and its volume is there. */
+    static boolean hasLost(ReplicaInfo replica, long least) {
+        return !isAway(replica) && !(replica.blockDataExists() && replica.metadataExists()
+            && replica.getBlockDataLength() >= least) && !isAway(replica);
     }
 
     /** Closed files that are shorter than what was written to them. */

@@ -247,9 +247,14 @@ final class SharedVolumes implements VolumeUser, AutoCloseable {
             return replica == null || !SharedVolume.isAway(replica);
         }).toArray(Block[]::new);
         if (now.length < blocks.length) {
-            tier.missed();
+            missed();
         }
         return now;
+    }
+
+    /** The NameNode has to hear of replicas whose path is away when it is back. */
+    void missed() {
+        tier.missed();
     }
 
     /** Takes the volumes of the shared path out of those that Hadoop takes for failed disks. */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 
+import java.io.EOFException;
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.HashSet;
@@ -22,6 +24,7 @@ import org.apache.hadoop.hdfs.server.datanode.DataStorage;
 import org.apache.hadoop.hdfs.server.datanode.Replica;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaHandler;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaNotFoundException;
 import org.apache.hadoop.hdfs.server.datanode.StorageLocation;
 import org.apache.hadoop.hdfs.server.datanode.XceiverBridge;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeReference;
@@ -457,12 +460,25 @@ public final class TieredDataset extends FsDatasetImpl {
         return MovedFiles.look(() -> volumeMap.get(block.getBlockPoolId(), block.getBlockId()), () -> super.getLength(block));
     }
 
+    /**
+     * {@inheritDoc} A DataNode that is to copy a replica and finds no file, or a short one, tells the NameNode that it is corrupt.
+     * A mark of this kind would outlive the time for which the path is away.
+     */
     @Override
     public void checkBlock(ExtendedBlock block, long least, ReplicaState state) throws IOException {
-        MovedFiles.look(() -> volumeMap.get(block.getBlockPoolId(), block.getBlockId()), () -> {
-            super.checkBlock(block, least, state);
-            return null;
-        });
+        try {
+            MovedFiles.look(() -> volumeMap.get(block.getBlockPoolId(), block.getBlockId()), () -> {
+                super.checkBlock(block, least, state);
+                return null;
+            });
+        } catch (FileNotFoundException | EOFException e) {
+            ReplicaInfo replica = volumeMap.get(block.getBlockPoolId(), block.getBlockId());
+            if (replica != null && replica.getVolume() instanceof SharedVolume && !SharedVolume.hasLost(replica, least)) {
+                throw (IOException) new ReplicaNotFoundException(replica + " lies on a path that is away, or was a moment ago")
+                    .initCause(e);
+            }
+            throw e;
+        }
     }
 
     /** A reader has found no file: the replica is forgotten if it is nowhere. A copy takes its place, or its path comes back. */
@@ -476,8 +492,10 @@ public final class TieredDataset extends FsDatasetImpl {
             }
         }
         ReplicaInfo replica = volumeMap.get(pool, block);
-        if (replica != null && SharedVolume.hasLost(replica)) {
+        if (replica != null && SharedVolume.hasLost(replica, 0)) {
             super.invalidateMissingBlock(pool, block);
+        } else if (replica != null && replica.getVolume() instanceof SharedVolume) {
+            shared.missed(); // the NameNode has been told that it is deleted, and is to hear of it again
         }
     }
 

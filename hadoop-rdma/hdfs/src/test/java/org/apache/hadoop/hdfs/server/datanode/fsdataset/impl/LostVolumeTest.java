@@ -8,11 +8,14 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import java.io.EOFException;
 import java.io.File;
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.fs.FSDataOutputStream;
@@ -21,6 +24,8 @@ import org.apache.hadoop.hdfs.LocalHdfs;
 import org.apache.hadoop.hdfs.protocol.Block;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
+import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.ReplicaState;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaNotFoundException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -124,6 +129,28 @@ class LostVolumeTest {
         assertArrayEquals(TierCluster.content("file", BYTES), read());
         delete();
         LocalHdfs.until("it is deleted", () -> cluster.replica(block) == null);
+    }
+
+    private void check() throws IOException {
+        cluster.dataset().checkBlock(block, BYTES, ReplicaState.FINALIZED);
+    }
+
+    /** A DataNode that is to copy a replica takes one for corrupt whose file is missing or short, and so does the NameNode. */
+    @Test
+    void a_replica_whose_path_is_away_is_not_taken_for_a_damaged_one() throws Exception {
+        check();
+        Path away = Files.move(shared, work.resolve("away"));
+        assertThrows(ReplicaNotFoundException.class, this::check);
+        Files.move(away, shared);
+        check();
+        Path file = Path.of(cluster.replica(block).getBlockURI());
+        byte[] content = Files.readAllBytes(file);
+        Files.write(file, Arrays.copyOf(content, BYTES - 1));
+        assertThrows(EOFException.class, this::check);
+        Files.delete(file);
+        assertThrows(FileNotFoundException.class, this::check);
+        Files.write(file, content);
+        check();
     }
 
     private void delete() throws Exception {
