@@ -316,7 +316,12 @@ public final class SharedTier {
 
     /** Whether new replicas may go there: the path answers, and nothing has failed just now. */
     public boolean takesReplicas() {
-        return clock.getAsLong() - beaten < leaseNanos() && !trouble.isRecent();
+        return answers() && !trouble.isRecent();
+    }
+
+    /** Whether the path has answered lately. */
+    public boolean answers() {
+        return clock.getAsLong() - beaten < leaseNanos();
     }
 
     /** Something failed there. */

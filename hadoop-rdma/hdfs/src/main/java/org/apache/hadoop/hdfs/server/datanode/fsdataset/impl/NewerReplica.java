@@ -7,7 +7,7 @@ import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 /**
  * Which of two replicas of a block a DataNode keeps: one on the shared path, and its own in another volume. A pipeline that goes on
  * without a DataNode raises the generation stamp, so the replica with the larger one has all that was acknowledged; the other one
- * may lack some of it.
+ * may lack some of it. So does a pipeline that is only set up: the replica with the larger stamp then has as much as the other.
  */
 final class NewerReplica {
     private NewerReplica() {

@@ -8,7 +8,6 @@ import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.datanode.FileIoProvider;
@@ -33,18 +32,23 @@ class SharedFiles extends FileIoProvider {
         return new Watched(super.getFileOutputStream(volume, file), file, tier, volume); // its descriptor is what is forced
     }
 
-    /** Hadoop would make the folders above as well, where the volume has another name now or nothing is mounted. */
+    /**
+     * {@inheritDoc} Hadoop would make the folders above as well, where the volume has another name now or nothing is mounted: the
+     * former owner would then take the volume for its own.
+     */
     @Override
     public void mkdirsWithExistsCheck(FsVolumeSpi volume, File folder) throws IOException {
-        if (volume instanceof SharedVolume shared) {
-            makeBelow(shared.getCurrentDir().toPath(), folder.toPath());
+        Path top = volume instanceof SharedVolume shared ? shared.getCurrentDir().toPath() : null;
+        if (top != null && folder.toPath().startsWith(top)) {
+            makeBelow(top, folder.toPath());
+        } else {
+            super.mkdirsWithExistsCheck(volume, folder);
         }
-        super.mkdirsWithExistsCheck(volume, folder);
     }
 
     private static void makeBelow(Path top, Path folder) throws IOException {
         Path at = top;
-        for (Path name : folder.startsWith(top) ? top.relativize(folder) : List.<Path>of()) {
+        for (Path name : top.relativize(folder)) {
             at = at.resolve(name);
             if (!Files.isDirectory(at)) {
                 try {
@@ -93,13 +97,24 @@ class SharedFiles extends FileIoProvider {
 
         @Override
         public void write(byte[] bytes, int from, int length) throws IOException {
+            refuseIfAway();
+            long before = to.getChannel().position();
             try {
                 to.write(bytes, from, length);
             } catch (IOException e) {
                 tier.failed(e);
                 throw e;
             }
-            if (volume instanceof SharedVolume shared && shared.isAway()) { // an owner that comes later has copied what is before
+            try {
+                refuseIfAway(); // an owner that comes later has copied what is before
+            } catch (IOException e) {
+                to.getChannel().truncate(before); // nobody acknowledges it, and recoveries want files as long as replicas
+                throw e;
+            }
+        }
+
+        private void refuseIfAway() throws IOException {
+            if (volume instanceof SharedVolume shared && shared.isAway()) {
                 throw new IOException(volume + " has another owner, or its path is away: this write does not count");
             }
         }

@@ -206,14 +206,14 @@ final class SharedVolumes implements VolumeUser, AutoCloseable {
     }
 
     /**
-     * The NameNode forgets what it knows of the own replica before it hears of the other one: a mark that it is corrupt would stay
-     * with this DataNode, whichever storage has the replica. A full report follows, which has replicas that are not finished.
+     * The NameNode forgets what it knows of the own replica and hears of the other one by the full report that follows: a mark that
+     * the block is corrupt here would stay, whichever storage has the replica. Of two messages about a block Hadoop sends the later
+     * one alone.
      */
     private void tell(String pool, ReplicaInfo own, ReplicaInfo shared) {
         if (own != null) {
             node.notifyNamenodeDeletedBlock(new ExtendedBlock(pool, own), own.getStorageUuid());
-        }
-        if (shared.getState() == ReplicaState.FINALIZED) {
+        } else if (shared.getState() == ReplicaState.FINALIZED) {
             node.notifyNamenodeReceivedBlock(new ExtendedBlock(pool, shared), null, shared.getStorageUuid(), false);
         }
     }
@@ -240,11 +240,15 @@ final class SharedVolumes implements VolumeUser, AutoCloseable {
         }
     }
 
-    /** The blocks that can be deleted now. Files on a path that is away stay, and the NameNode hears of them when it is back. */
+    /**
+     * The blocks that can be deleted now. Files on a path that is away or does not answer stay, and the NameNode hears of them when
+     * it is back.
+     */
     Block[] deletable(String pool, Block[] blocks) {
         Block[] now = Stream.of(blocks).filter(block -> {
             ReplicaInfo replica = dataset.volumeMap.get(pool, block);
-            return replica == null || !SharedVolume.isAway(replica);
+            return replica == null || !(replica.getVolume() instanceof SharedVolume)
+                || tier.answers() && !SharedVolume.isAway(replica);
         }).toArray(Block[]::new);
         if (now.length < blocks.length) {
             missed();

@@ -12,6 +12,7 @@ import java.io.EOFException;
 import java.io.File;
 import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
@@ -107,6 +108,28 @@ class LostVolumeTest {
         out.write(new byte[CHUNK]);
         assertThrows(IOException.class, out::hflush);
         assertThrows(IOException.class, out::close);
+    }
+
+    /** What was written is no longer than what was acknowledged, so that a recovery takes the replica. */
+    @Test
+    void a_replica_whose_path_was_away_while_it_was_written_is_recovered() throws Exception {
+        org.apache.hadoop.fs.Path file = new org.apache.hadoop.fs.Path(COLD, "open");
+        FSDataOutputStream out = cluster.files().create(file, (short) 1);
+        out.write(new byte[CHUNK]);
+        out.hflush();
+        Path away = Files.move(shared, work.resolve("away"));
+        out.write(new byte[CHUNK]);
+        assertThrows(IOException.class, out::hflush);
+        Files.move(away, shared);
+        assertThrows(IOException.class, out::close);
+        LocalHdfs.until("the lease is recovered", () -> {
+            try {
+                return cluster.files().recoverLease(file);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+        assertEquals(CHUNK, cluster.files().getFileStatus(file).getLen());
     }
 
     @Test
