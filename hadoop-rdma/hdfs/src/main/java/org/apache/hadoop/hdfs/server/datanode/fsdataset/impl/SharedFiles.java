@@ -103,13 +103,26 @@ class SharedFiles extends FileIoProvider {
                 to.write(bytes, from, length);
             } catch (IOException e) {
                 tier.failed(e);
+                cut(before, e);
                 throw e;
             }
             try {
                 refuseIfAway(); // an owner that comes later has copied what is before
             } catch (IOException e) {
-                to.getChannel().truncate(before); // nobody acknowledges it, and recoveries want files as long as replicas
+                cut(before, e);
                 throw e;
+            }
+        }
+
+        /**
+         * Nobody acknowledges a write that has failed. What it has left would make the file longer than the replica: recoveries
+         * refuse such a one, and a DataNode that begins cuts it to the last checksum that is right, below what was acknowledged.
+         */
+        private void cut(long length, IOException cause) {
+            try {
+                to.getChannel().truncate(length);
+            } catch (IOException e) {
+                cause.addSuppressed(e);
             }
         }
 

@@ -27,6 +27,8 @@ class SharedVolumeTest {
     private static final int CHUNK = 512;
     private static final int LENGTH = 3 * CHUNK + 1;
     private static final int SUMS = 7 + 4 * 4; // of four chunks
+    private static final int LIMIT = 1 << 20; // bytes of a file
+    private static final int WITHIN = LIMIT - LIMIT / 4;
 
     @TempDir
     Path place;
@@ -71,5 +73,28 @@ class SharedVolumeTest {
             assertTrue(assertThrows(IOException.class, () -> out.write(new byte[CHUNK])).getMessage().contains("No space left"));
         }
         assertFalse(tier.takesReplicas());
+    }
+
+    /** The program of a process whose files have a limit: it writes within it, and then beyond. */
+    static final class Limited {
+        public static void main(String[] files) throws IOException {
+            Configuration conf = new Configuration(false);
+            SharedFiles hadoops = new SharedFiles(conf, null, new SharedTier(TierConf.of(conf).shared()));
+            try (RandomAccessFile file = new RandomAccessFile(files[0], "rw");
+                    FileOutputStream out = hadoops.getFileOutputStream(null, file.getFD())) {
+                out.write(new byte[WITHIN]);
+                assertThrows(IOException.class, () -> out.write(new byte[WITHIN]));
+            }
+        }
+    }
+
+    @Test
+    void a_write_that_fails_half_way_leaves_nothing_of_it() throws Exception {
+        Path file = place.resolve("limited");
+        Process process = new ProcessBuilder("sh", "-c", "ulimit -f " + LIMIT / CHUNK + "; exec \"$@\"", "sh",
+            System.getProperty("java.home") + "/bin/java", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-cp",
+            System.getProperty("java.class.path"), Limited.class.getName(), file.toString()).inheritIO().start();
+        assertEquals(0, process.waitFor());
+        assertEquals(WITHIN, Files.size(file));
     }
 }
