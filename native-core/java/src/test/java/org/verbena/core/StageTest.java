@@ -60,9 +60,8 @@ class StageTest {
         }, (item, error) -> { });
         for (int i = 1; i <= 3; i++) {
             assertTrue(stage.offer(i, 30, TimeUnit.SECONDS), "item " + i);
-            while (stage.finished() < i) {
-                Thread.sleep(1);
-            }
+            int items = i;
+            Fixture.await("item " + i + " to end", () -> stage.finished() >= items);
         }
         stage.close();
         assertEquals(List.of(false, false, false), interrupted);
