@@ -135,10 +135,12 @@ def fortran_command(family, *sources):
     version = subprocess.run([compiler, "-dumpversion"], capture_output=True, text=True, check=True).stdout if compiler else "0"
     if not 8 <= int(version.partition(".")[0]) <= 14:
         raise Skipped("no gfortran 8 to 14, for which Debian's modules are: ./verbena make mpi-fortran installs one")
-    folders = [values.find(family.packages(), name, inside).parent for name, inside in
-               (("mpi_f08.mod", "gfortran-mod-15"), ("mpif.h", "include"), (values.FORTRAN_LIBRARIES[family.name][0], ""))]
-    return [compiler, "-w", "-fallow-argument-mismatch", *(f"-I{folder}" for folder in folders[:2]), *sources, f"-L{folders[2]}",
-            *(f"-l{name}" for name in family.fortran[1:]), "-Wl,--allow-shlib-undefined"]
+    modules = [values.find(family.packages(), name, inside).parent for name, inside in
+               (("mpi_f08.mod", "gfortran-mod-15"), ("mpif.h", "include"))]
+    libraries = [values.find(family.packages(), f"lib{name}.so").parent for name in family.fortran[1:]]  # Open MPI's in two folders
+    return [compiler, "-w", "-fallow-argument-mismatch", *(f"-I{folder}" for folder in modules), *sources,
+            *(f"-L{folder}" for folder in dict.fromkeys(libraries)), *(f"-l{name}" for name in family.fortran[1:]),
+            "-Wl,--allow-shlib-undefined"]
 
 
 def fortran(family, build):
