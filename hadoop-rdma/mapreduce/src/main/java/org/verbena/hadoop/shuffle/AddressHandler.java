@@ -48,6 +48,14 @@ final class AddressHandler extends SimpleChannelInboundHandler<FullHttpRequest> 
             this.servers = servers;
         }
 
+        /**
+         * Puts one into a listening channel, for all connections that are made after this has returned: the channel's loop passes
+         * by a handler that another thread adds until the loop has seen it, which would be after the next connections.
+         */
+        static void install(Channel listening, JobServers servers) throws InterruptedException {
+            listening.eventLoop().submit(() -> listening.pipeline().addFirst("verbena", new Installer(servers))).sync();
+        }
+
         @Override
         public void channelRead(ChannelHandlerContext ctx, Object accepted) {
             ((Channel) accepted).pipeline().addLast("verbena-setup", new ChannelInboundHandlerAdapter() {

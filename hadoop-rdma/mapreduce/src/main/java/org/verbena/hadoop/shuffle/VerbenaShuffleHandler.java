@@ -51,7 +51,7 @@ public final class VerbenaShuffleHandler extends ShuffleHandler {
             NodeSite.of(getConfig()));
         for (Channel channel : allChannels) {
             if (channel instanceof ServerChannel) {
-                channel.pipeline().addFirst("verbena", new AddressHandler.Installer(servers));
+                AddressHandler.Installer.install(channel, servers);
             }
         }
         LOG.info("Verbena 0.1.0: map outputs are served by the native core to reducers that ask for it, else by HTTP on port {}",
