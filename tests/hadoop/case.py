@@ -76,6 +76,8 @@ class Shared:
                           "dfs.namenode.heartbeat.recheck-interval": 1000,
                           "dfs.namenode.redundancy.interval.seconds": "1s", "dfs.client.read.shortcircuit": "false",
                           "dfs.hosts.exclude": cls.excluded,
+                          # A copy that a test cut off is ordered again at once, and keeps nobody waiting who asks for quiet.
+                          "dfs.namenode.reconstruction.pending.timeout-sec": 20,
                           # All three DataNodes get a replica, also one that had much to do or stood still a moment ago.
                           "dfs.namenode.redundancy.considerLoad": "false",
                           # Of DataNodes too: each waits less long than the one before it, so that the one that is silent is blamed.
@@ -103,10 +105,12 @@ class Waiting(unittest.TestCase):
 
     limit = LIMIT
 
-    def wait_for(self, what, condition):
+    def wait_for(self, what, condition, state=lambda: ""):
+        """state: gives a text for who reads why it was in vain."""
         deadline = time.monotonic() + self.limit
         while not condition():
-            self.assertLess(time.monotonic(), deadline, f"not within {self.limit} s: {what}")
+            if time.monotonic() >= deadline:
+                self.fail(f"not within {self.limit} s: {what}\n{state()}")
             time.sleep(0.1)
 
     @staticmethod

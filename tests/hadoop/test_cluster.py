@@ -124,7 +124,7 @@ class HdfsTest(HdfsCase):
     def test_files_by_the_core_cost_no_system_call_beyond_those_for_the_replicas(self):
         """The kernel counts what a process reads and writes: by the core the DataNodes' files alone, by TCP each hop once more at
         either end. This is what the speed comes from, and depends on no processor."""
-        self.wait_for("no DataNode copies blocks for another test", self.quiet)
+        self.wait_for("no DataNode copies blocks for another test", self.quiet, self.replicas)
         source = self.folder / "counted"
         source.write_bytes(os.urandom(COUNTED * MIB))
         core, tcp = (self.written(source, f"/counted-{enabled}", f"verbena.hdfs.enabled={enabled}")
@@ -136,6 +136,9 @@ class HdfsTest(HdfsCase):
     def quiet(self):
         state = ready.bean(self.cluster.ports["namenode-http"], "Hadoop:service=NameNode,name=FSNamesystemState")
         return state.get("UnderReplicatedBlocks") == 0 and state.get("PendingReplicationBlocks") == 0
+
+    def replicas(self):
+        return self.client.run("hdfs", "fsck", "/", "-files", "-blocks", "-locations").stdout
 
     def written(self, source, path, setting):
         """MiB that a DataNode with the plugin read and wrote by system calls for a file, its logs included."""
