@@ -76,8 +76,6 @@ class Shared:
                           "dfs.namenode.heartbeat.recheck-interval": 1000,
                           "dfs.namenode.redundancy.interval.seconds": "1s", "dfs.client.read.shortcircuit": "false",
                           "dfs.hosts.exclude": cls.excluded,
-                          # A copy that a test cut off is ordered again at once, and keeps nobody waiting who asks for quiet.
-                          "dfs.namenode.reconstruction.pending.timeout-sec": 20,
                           # All three DataNodes get a replica, also one that had much to do or stood still a moment ago.
                           "dfs.namenode.redundancy.considerLoad": "false",
                           # Of DataNodes too: each waits less long than the one before it, so that the one that is silent is blamed.

@@ -42,8 +42,6 @@ class Moded(Cluster):
                           "dfs.datanode.round-robin-volume-choosing-policy.additional-available-space": 0,
                           "dfs.namenode.redundancy.considerLoad": "false",
                           "dfs.namenode.redundancy.interval.seconds": "1s",
-                          # Replicas that a DataNode was told to make, and has forgotten by a restart.
-                          "dfs.namenode.reconstruction.pending.timeout-sec": 20,
                           "dfs.namenode.heartbeat.recheck-interval": 1000}}, {"hdfs-site": more or {}}, properties or {})
         super().__init__(work, plugin=os.environ["VERBENA_HADOOP_JAR"], by_core=True, quick=True, tied=True, properties=settings,
                          **options)

@@ -75,6 +75,8 @@ def hdfs(ports, data):
                       "dfs.namenode.http-address": f"{HOST}:{ports['namenode-http']}",
                       "dfs.namenode.name.dir": f"file://{data}/name",
                       "dfs.namenode.datanode.registration.ip-hostname-check": "false",
+                      # Of a replica that a DataNode was to make and has forgotten by a restart; Hadoop waits five minutes.
+                      "dfs.namenode.reconstruction.pending.timeout-sec": 20,
                       "dfs.namenode.safemode.extension": 0, "dfs.heartbeat.interval": 1, "dfs.replication": 3}}
 
 
