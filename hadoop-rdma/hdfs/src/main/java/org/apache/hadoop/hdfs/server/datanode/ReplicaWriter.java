@@ -2,9 +2,11 @@
 package org.apache.hadoop.hdfs.server.datanode;
 
 import java.io.ByteArrayOutputStream;
+import java.io.File;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.ClosedChannelException;
@@ -166,7 +168,29 @@ final class ReplicaWriter {
         ExtendedBlock block = receiver.block();
         ReplicaInfo replica = receiver.replica().getReplicaInfo();
         if (published < taken && OwnReads.replica(dataNode, block.getBlockPoolId(), block.getBlockId()) == replica) {
-            replica.truncateBlock(published);
+            if (published > 0) {
+                replica.truncateBlock(published);
+            } else {
+                empty(replica);
+            }
+        }
+    }
+
+    /**
+     * Hadoop's {@code truncateBlock} reads the header of the checksums, which waits in its stream until the first flush, and keeps
+     * a checksum for no data at all.
+     */
+    private void empty(ReplicaInfo replica) throws IOException {
+        try (RandomAccessFile bytes = new RandomAccessFile(new File(replica.getBlockURI()), "rw")) {
+            bytes.setLength(0);
+        }
+        if (!unsure) {
+            unsure = true;
+            ReceiverInternals.checksumOut(receiver).flush();
+            unsure = false;
+        }
+        try (RandomAccessFile header = new RandomAccessFile(new File(replica.getMetadataURI()), "rw")) {
+            header.setLength(Math.min(header.length(), BlockMetadataHeader.getHeaderSize()));
         }
     }
 

@@ -33,7 +33,7 @@ final class StoppedWritersTest {
 
     @BeforeAll
     void start(@TempDir Path folder) throws Exception {
-        work = folder;
+        work = folder.toRealPath(); // open files have this name
         cluster = new ReceiverCluster(work, Map.of());
     }
 
@@ -81,6 +81,30 @@ final class StoppedWritersTest {
             assertEquals(0, stop.left.get());
         }
         assertRecovered(block, known);
+    }
+
+    /** Ends a writer when its data is in the file, and no checksum: as an interrupt within a long write does, and a full disk. */
+    private static final class EndsAfterWrite extends Injector {
+        private final AtomicInteger writes = new AtomicInteger();
+
+        @Override
+        public void delayWriteToDisk() {
+            writes.incrementAndGet();
+            throw new IllegalStateException("the test ends this writer");
+        }
+    }
+
+    @Test
+    void the_lease_of_a_writer_that_was_stopped_within_its_first_write_is_recovered() throws Exception {
+        LocatedBlock block = cluster.allocate();
+        try (EndsAfterWrite end = new EndsAfterWrite(); WireWriter writer = new WireWriter(cluster, block)) {
+            assertEquals(Status.SUCCESS, writer.create(1).status());
+            assertTrue(writer.send(0, 0, ReceiverCluster.content(1000)).hasEnded());
+            assertEquals(1, end.writes.get());
+        }
+        ReceiverCluster.until("no bytes are left in its file", 
+            () -> ((ReplicaInfo) cluster.replica(block, 0)).getBlockDataLength() == 0);
+        assertRecovered(block, new byte[0]);
     }
 
     @Test
