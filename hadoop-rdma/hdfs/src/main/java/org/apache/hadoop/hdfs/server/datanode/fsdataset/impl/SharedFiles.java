@@ -5,6 +5,7 @@ import java.io.File;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -72,11 +73,18 @@ class SharedFiles extends FileIoProvider {
         super.dirSync(volume, folder);
     }
 
+    /** What fails as input and output do. */
+    private interface Call<T> {
+        T call() throws IOException;
+    }
+
     /** Writes and ends as Hadoop's stream does. */
     private static final class Watched extends FileOutputStream {
         private final FileOutputStream to;
         private final SharedTier tier;
         private final FsVolumeSpi volume;
+        /** Where the next byte goes; less than zero: somebody may have set it. */
+        private long at = -1;
 
         Watched(FileOutputStream to, FileDescriptor file, SharedTier tier, FsVolumeSpi volume) {
             super(file);
@@ -98,7 +106,8 @@ class SharedFiles extends FileIoProvider {
         @Override
         public void write(byte[] bytes, int from, int length) throws IOException {
             refuseIfAway();
-            long before = to.getChannel().position();
+            long before = at < 0 ? undisturbed(to.getChannel()::position) : at;
+            at = -1;
             try {
                 to.write(bytes, from, length);
             } catch (IOException e) {
@@ -112,6 +121,26 @@ class SharedFiles extends FileIoProvider {
                 cut(before, e);
                 throw e;
             }
+            at = before + length;
+        }
+
+        /** Who has the channel may set the position. */
+        @Override
+        public FileChannel getChannel() {
+            at = -1;
+            return super.getChannel();
+        }
+
+        /** A call to the channel of a file ends by closing the file where the thread is interrupted; Hadoop's writes do not. */
+        private static <T> T undisturbed(Call<T> call) throws IOException {
+            boolean stopped = Thread.interrupted();
+            try {
+                return call.call();
+            } finally {
+                if (stopped) {
+                    Thread.currentThread().interrupt();
+                }
+            }
         }
 
         /**
@@ -120,7 +149,7 @@ class SharedFiles extends FileIoProvider {
          */
         private void cut(long length, IOException cause) {
             try {
-                to.getChannel().truncate(length);
+                undisturbed(() -> to.getChannel().truncate(length));
             } catch (IOException e) {
                 cause.addSuppressed(e);
             }

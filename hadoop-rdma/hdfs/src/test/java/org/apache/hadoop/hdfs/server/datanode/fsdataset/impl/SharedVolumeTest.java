@@ -75,6 +75,26 @@ class SharedVolumeTest {
         assertFalse(tier.takesReplicas());
     }
 
+    /** As Hadoop's streams do, which finish the packet. */
+    @Test
+    void a_writer_that_is_stopped_finishes_its_write() throws Exception {
+        Path file = place.resolve("stopped");
+        Configuration conf = new Configuration(false);
+        SharedFiles files = new SharedFiles(conf, null, new SharedTier(TierConf.of(conf).shared()));
+        try (RandomAccessFile open = new RandomAccessFile(file.toFile(), "rw");
+                FileOutputStream out = files.getFileOutputStream(null, open.getFD())) {
+            Thread.currentThread().interrupt();
+            try {
+                out.write(new byte[CHUNK]);
+                out.write(new byte[CHUNK]);
+            } finally {
+                assertTrue(Thread.interrupted());
+            }
+            out.write(new byte[CHUNK]);
+        }
+        assertEquals(3 * CHUNK, Files.size(file));
+    }
+
     /** The program of a process whose files have a limit: it writes within it, and then beyond. */
     static final class Limited {
         public static void main(String[] files) throws IOException {
