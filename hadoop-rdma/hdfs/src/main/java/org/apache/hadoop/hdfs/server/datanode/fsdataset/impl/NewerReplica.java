@@ -25,10 +25,13 @@ final class NewerReplica {
         return (isFinished(own) || own.getState() == ReplicaState.RWR) && shared.getNumBytes() >= own.getNumBytes();
     }
 
-    /** Whether the own replica has all that the one on the shared path has, whose files are of no use then. */
+    /**
+     * Whether the own replica has all that the one on the shared path has, whose files are of no use then. A newer one may be
+     * shorter: the pipeline was only set up, and the host lost its power before the bytes were on the disk.
+     */
     static boolean isWhole(ReplicaInfo own, ReplicaInfo shared) {
-        return own.getState() != ReplicaState.TEMPORARY && (own.getGenerationStamp() > shared.getGenerationStamp()
-            || own.getGenerationStamp() == shared.getGenerationStamp() && own.getBytesOnDisk() >= shared.getNumBytes());
+        return own.getState() != ReplicaState.TEMPORARY && own.getGenerationStamp() >= shared.getGenerationStamp()
+            && own.getBytesOnDisk() >= shared.getNumBytes();
     }
 
     private static boolean isFinished(ReplicaInfo replica) {

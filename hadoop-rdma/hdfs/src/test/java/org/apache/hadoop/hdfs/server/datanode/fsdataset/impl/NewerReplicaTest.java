@@ -69,6 +69,7 @@ class NewerReplicaTest {
         ReplicaInfo waits = replica(ReplicaState.RWR, 2, 100);
         assertTrue(NewerReplica.isWhole(replica(ReplicaState.FINALIZED, 2, 100), waits));
         assertTrue(NewerReplica.isWhole(replica(ReplicaState.RWR, 3, 100), waits));
+        assertFalse(NewerReplica.isWhole(replica(ReplicaState.RWR, 3, 99), waits));
         assertFalse(NewerReplica.isWhole(replica(ReplicaState.TEMPORARY, 3, 100), waits));
         assertFalse(NewerReplica.isWhole(replica(ReplicaState.RWR, 2, 100), replica(ReplicaState.RWR, 2, 101)));
     }
@@ -113,6 +114,14 @@ class NewerReplicaTest {
         return LocalHdfs.found(below, name -> name.matches(block.getBlockName() + "(_[0-9]+[.]meta)?")).stream().sorted().toList();
     }
 
+    private static boolean isEmpty(Path below, ExtendedBlock block) {
+        try {
+            return files(below, block).isEmpty();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     /** Copies a replica to where a volume has those that are being written. Hadoop's list of the volume would hide it. */
     private static void plant(Path from, Path volume, String pool) throws IOException {
         Path current = volume.resolve("current").resolve(pool).resolve("current");
@@ -148,7 +157,7 @@ class NewerReplicaTest {
             cluster.start();
             LocalHdfs.until("the newer one is served", () -> cluster.kept(now) == StorageType.ARCHIVE);
             assertEquals(now.getGenerationStamp(), cluster.replica(now).getGenerationStamp());
-            assertEquals(List.of(), files(volume, now), "the older one is deleted");
+            LocalHdfs.until("the older one is deleted", () -> isEmpty(volume, now));
             LocalHdfs.until("the NameNode takes it for good", () -> isGood(cluster));
             assertArrayEquals(whole, read(cluster));
         }
