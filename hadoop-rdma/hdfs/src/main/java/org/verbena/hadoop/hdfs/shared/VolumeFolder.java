@@ -12,6 +12,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.UUID;
 import java.util.regex.Matcher;
@@ -170,15 +171,13 @@ final class VolumeFolder {
         return true;
     }
 
-    /** Renames the data of an owner with a smaller number. */
+    /** Renames the data of the last owner: a former one may have made folders by the name that the data had. */
     private boolean takeData() throws IOException {
         for (int look = 0; look < LOOKS; look++) {
-            for (int old : numbers(DATA)) {
+            for (int old : numbers(DATA).stream().filter(of -> of < number).sorted(Comparator.reverseOrder()).toList()) {
                 try {
-                    if (old < number) {
-                        Files.move(data(old), data(number), StandardCopyOption.ATOMIC_MOVE);
-                        return true;
-                    }
+                    Files.move(data(old), data(number), StandardCopyOption.ATOMIC_MOVE);
+                    return true;
                 } catch (NoSuchFileException e) {
                     if (isHeld()) {
                         return true; // a server of files that was asked twice answers so the second time
@@ -205,15 +204,16 @@ final class VolumeFolder {
     }
 
     /**
-     * Whether another process is the owner: the data has its name. A file system that does not answer is another matter.
+     * Whether another process is the owner. A file system that does not answer is another matter.
      *
      * @throws IOException when nobody can tell
      */
     boolean isLost() throws IOException {
-        if (isHeld()) {
+        boolean held = isHeld();
+        if (last() > number && (!held || Files.isDirectory(data(last())))) {
+            return true; // also where this process has made folders by the name that the data had
+        } else if (held) {
             return false;
-        } else if (last() > number) {
-            return true;
         }
         throw new NoSuchFileException(data(number).toString(), null, "no such file, and no other owner");
     }

@@ -70,6 +70,19 @@ class VolumeFolderTest {
         assertEquals(List.of("data.2"), names("data"));
     }
 
+    /** As a library does that makes the folders above a file. */
+    @Test
+    void a_former_owner_that_makes_the_folder_anew_has_lost_it_and_the_next_owner_gets_the_data() throws Exception {
+        assertFalse(first.isLost());
+        Files.writeString(first.data().resolve("block"), "bytes");
+        assertTrue(seen().claim(Owner.here("second"), 1));
+        Files.createDirectories(first.data().resolve("current"));
+        assertTrue(first.isLost());
+        VolumeFolder third = seen();
+        assertTrue(third.claim(Owner.here("third"), 2));
+        assertEquals("bytes", Files.readString(third.data().resolve("block")));
+    }
+
     @Test
     void of_many_processes_that_claim_a_volume_at_once_one_owns_it() throws Exception {
         ExecutorService threads = Executors.newFixedThreadPool(CLAIMERS);
