@@ -90,11 +90,14 @@ class LostVolumeTest {
         work = Files.createDirectory(work.resolve("again"));
         begin("1000");
         FsVolumeImpl lost = volume();
-        Files.setLastModifiedTime(Files.createFile(adopt().resolveSibling("beat.2")), FileTime.fromMillis(1)); // it dies at once
+        Path beat = lost.getCurrentDir().toPath().getParent().resolveSibling("beat.2");
+        Files.setLastModifiedTime(Files.createFile(beat), FileTime.fromMillis(1)); // it dies at once
+        adopt();
         LocalHdfs.until("the volume is back", () -> {
             ReplicaInfo replica = cluster.replica(block);
             return replica != null && replica.getVolume() != lost;
         });
+        LocalHdfs.untilKnown(cluster.files(), FILE, 1);
         assertArrayEquals(TierCluster.content("file", BYTES), read());
     }
 
