@@ -28,7 +28,8 @@ public final class Stage<T> implements AutoCloseable {
      * @param name name of its thread, a daemon
      * @param capacity items that may wait
      * @param work called with each item, in order, on the stage's thread
-     * @param onError called on that thread with an item whose work threw
+     * @param onError called on that thread with an item whose work threw; what it throws goes to the thread's handler of
+     *     uncaught exceptions, and the next item follows
      */
     public Stage(String name, int capacity, Consumer<T> work, BiConsumer<T, Throwable> onError) {
         queue = new ClosingQueue<>(capacity, POLL_MILLIS);
@@ -94,10 +95,18 @@ public final class Stage<T> implements AutoCloseable {
         try {
             work.accept(item);
         } catch (Throwable e) { // the stage goes on with the next item
-            onError.accept(item, e);
+            report(item, e);
         } finally {
             Thread.interrupted(); // it was the item's, and would close the queue
             done.incrementAndGet();
+        }
+    }
+
+    private void report(T item, Throwable failure) {
+        try {
+            onError.accept(item, failure);
+        } catch (Throwable e) { // as if it ended the thread, which the items behind it need
+            thread.getUncaughtExceptionHandler().uncaughtException(thread, e);
         }
     }
 }

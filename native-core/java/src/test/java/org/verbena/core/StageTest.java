@@ -81,4 +81,21 @@ class StageTest {
         assertEquals(List.of("bad no"), failures);
         assertEquals(2, stage.finished());
     }
+
+    @Test
+    void a_report_of_a_failure_that_throws_ends_no_other_item() throws Exception {
+        List<String> done = new CopyOnWriteArrayList<>();
+        Stage<String> stage = new Stage<>("stage", 4, item -> {
+            if (item.equals("bad")) {
+                throw new IllegalStateException("no");
+            }
+            done.add(item);
+        }, (item, error) -> {
+            throw new IllegalStateException("the report, too");
+        });
+        assertTrue(stage.offer("bad", 30, TimeUnit.SECONDS));
+        assertTrue(stage.offer("good", 30, TimeUnit.SECONDS));
+        stage.close();
+        assertEquals(List.of("good"), done);
+    }
 }
