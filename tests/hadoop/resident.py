@@ -4,11 +4,13 @@ import pathlib
 import queue
 import subprocess
 import threading
+import time
 
 from cluster import java
 from daemons.errors import Failed, tail
 from daemons.ports import HOST
 
+END_LIMIT = 300  # seconds for a DataNode to end, also on a loaded machine
 PROGRAM = pathlib.Path(__file__).resolve().parent / "java" / "Resident.java"
 
 
@@ -43,13 +45,16 @@ class Resident:
 
     def end_for_upgrade(self, name):
         """Tells a DataNode to end; the caller waits for that. The connection of these commands to the DataNode may be of a time
-        before its last restart, and the DataNode may end before it has answered: both are an EOFException."""
+        before its last restart, and the DataNode may end before it has answered: both look like failures."""
         words = "hdfs", "dfsadmin", "-shutdownDatanode", f"{HOST}:{self._cluster.ports[name + '-ipc']}", "upgrade"
-        done = self.run(*words)
-        if "EOFException" in done.stdout + done.stderr:
-            self.run(*words)
-        elif done.returncode != 0:
-            raise Failed(f"{words}: {done.stdout}{done.stderr}")
+        done = [self.run(*words)]
+        if done[0].returncode != 0:
+            done.append(self.run(*words))
+        deadline = time.monotonic() + END_LIMIT
+        while done[-1].returncode != 0 and name in self._cluster.running():
+            if time.monotonic() > deadline:
+                raise Failed(f"{words}: {''.join(one.stdout + one.stderr for one in done)}")
+            time.sleep(0.1)
 
     def _start(self):
         argv = java.argv(str(PROGRAM), [], self._cluster.client_conf(), self._cluster.plugin, options=self._cluster.options())
