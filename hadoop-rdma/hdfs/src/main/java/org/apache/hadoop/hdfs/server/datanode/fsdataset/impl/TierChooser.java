@@ -11,7 +11,10 @@ import org.apache.hadoop.hdfs.server.datanode.fsdataset.VolumeChoosingPolicy;
 import org.apache.hadoop.util.DiskChecker.DiskOutOfSpaceException;
 import org.apache.hadoop.util.ReflectionUtils;
 
-/** Fills the memory tier to its last block, where Hadoop's policies keep a gibibyte free; else the policy that was set. */
+/**
+ * Fills the memory tier and volumes of the shared path to their last block, where Hadoop's policies keep a gibibyte free; else the
+ * policy that was set.
+ */
 public final class TierChooser implements VolumeChoosingPolicy<FsVolumeImpl>, Configurable {
     private static final String POLICY = DFSConfigKeys.DFS_DATANODE_FSDATASET_VOLUME_CHOOSING_POLICY_KEY;
     private static final String WITHIN = "org.verbena.hadoop.within." + POLICY;
@@ -46,14 +49,27 @@ public final class TierChooser implements VolumeChoosingPolicy<FsVolumeImpl>, Co
 
     @Override
     public FsVolumeImpl chooseVolume(List<FsVolumeImpl> volumes, long replica, String storage) throws IOException {
-        List<FsVolumeImpl> others = volumes.stream().filter(volume -> !(volume instanceof MemoryVolume)).toList();
+        FsVolumeImpl ours = null;
+        long space = -1;
         for (FsVolumeImpl volume : volumes) {
-            if (volume instanceof MemoryVolume && volume.getAvailable() >= replica) {
-                return volume;
-            } else if (others.isEmpty()) {
-                throw new DiskOutOfSpaceException("the memory tier has " + volume.getAvailable() + " bytes left");
+            long left = isOurs(volume) ? volume.getAvailable() : -1;
+            if (left > space) {
+                ours = volume;
+                space = left;
             }
         }
+        if (ours != null && space >= replica) {
+            return ours;
+        }
+        List<FsVolumeImpl> others = volumes.stream().filter(volume -> !isOurs(volume)).toList();
+        if (ours != null && others.isEmpty()) {
+            throw new DiskOutOfSpaceException((ours instanceof MemoryVolume ? "the memory tier" : "the volume on the shared path")
+                + " has " + space + " bytes left");
+        }
         return within.chooseVolume(others, replica, storage);
+    }
+
+    private static boolean isOurs(FsVolumeImpl volume) {
+        return volume instanceof MemoryVolume || volume instanceof SharedVolume;
     }
 }
