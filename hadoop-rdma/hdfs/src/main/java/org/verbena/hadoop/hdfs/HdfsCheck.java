@@ -13,6 +13,7 @@ import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
 import org.verbena.core.plugin.PluginSetting;
 import org.verbena.hadoop.hdfs.memory.PrivateFolder;
+import org.verbena.hadoop.hdfs.memory.TierSize;
 import org.verbena.hadoop.hdfs.settings.HdfsConf;
 import org.verbena.hadoop.hdfs.settings.Mode;
 import org.verbena.hadoop.hdfs.settings.MoveConf;
@@ -112,10 +113,8 @@ public final class HdfsCheck {
             long needed = Math.max(tiers.memorySize(), conf.getLongBytes("dfs.blocksize", 128L << 20)) >> 20;
             String text = "memory tier: " + folder + " has " + free + " MiB free, its file system is " + kind;
             if (!kind.equals("tmpfs") || free < needed) {
-                report.add(Level.WARN, text + ": a DataNode needs " + needed
-                    + " MiB in a tmpfs (mount -o remount,size=16g /dev/shm; "
-                    + "docker run --shm-size=16g), or set " + PluginSetting.HDFS_MEMORY_DIR + " and "
-                    + PluginSetting.HDFS_MEMORY_SIZE);
+                report.add(Level.WARN, text + ": a DataNode needs " + needed + " MiB in a tmpfs; " + TierSize.larger(needed << 20)
+                    + ", or set " + PluginSetting.HDFS_MEMORY_DIR + " and " + PluginSetting.HDFS_MEMORY_SIZE);
             } else {
                 report.add(Level.OK, text);
             }

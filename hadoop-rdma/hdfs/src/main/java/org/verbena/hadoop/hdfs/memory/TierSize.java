@@ -13,11 +13,9 @@ import org.verbena.core.plugin.PluginSetting;
  * @param why what the number was derived from, for the log
  * @param warning what the user should know and do, or null
  */
-record TierSize(long bytes, String why, String warning) {
+public record TierSize(long bytes, String why, String warning) {
     private static final String SIZE = PluginSetting.HDFS_MEMORY_SIZE.key();
     private static final String DIR = PluginSetting.HDFS_MEMORY_DIR.key();
-    private static final String CURE = "; give it more (mount -o remount,size=16g /dev/shm; docker run --shm-size=16g) or set ";
-
     private static final String BESIDE = "; lower the DataNode's heap (-Xmx), or give its container or host more memory";
 
     /**
@@ -35,7 +33,8 @@ record TierSize(long bytes, String why, String warning) {
     static TierSize choose(long wanted, long memory, long heap, long streams, Path folder, long free, long block) {
         long left = Math.max(0, memory - heap - HostMemory.besideHeap(heap) - streams);
         TierSize chosen = ofFolder(wanted, memory, folder, free);
-        String cure = "; " + folder + " has room for " + mib(free) + " MiB" + CURE + DIR + " to a larger tmpfs";
+        String cure = "; " + folder + " has room for " + mib(free) + " MiB; " + larger(free + block) + ", or set " + DIR
+            + " to a larger tmpfs";
         if (chosen.bytes > left) {
             String sum = mib(memory) + " MiB less a heap of " + mib(heap) + " MiB, " + mib(HostMemory.besideHeap(heap))
                 + " MiB of the JVM and " + mib(streams) + " MiB of streams";
@@ -51,14 +50,23 @@ record TierSize(long bytes, String why, String warning) {
     /** By the setting and the folder alone. */
     private static TierSize ofFolder(long wanted, long memory, Path folder, long free) {
         if (wanted > free) {
-            return new TierSize(free - free / 16, "the free space of " + folder, folder + " has room for " + mib(free)
-                + " MiB of the " + mib(wanted) + " MiB of " + SIZE + CURE + SIZE + " lower");
+            long cut = free - free / 16;
+            return new TierSize(cut, "the free space of " + folder, folder + " has room for " + mib(free) + " MiB of the "
+                + mib(wanted) + " MiB of " + SIZE + ", and the tier has " + mib(cut) + " MiB; " + larger(wanted) + ", or set "
+                + SIZE + " lower");
         } else if (wanted > 0) {
             return new TierSize(wanted, SIZE, null);
         } else if (free / 10 * 6 < memory / 4) {
             return new TierSize(free / 10 * 6, "60 % of the free space of " + folder, null);
         }
         return new TierSize(memory / 4, "a quarter of " + mib(memory) + " MiB", null);
+    }
+
+    /** The cure for a tmpfs in which so many bytes have no room. */
+    public static String larger(long bytes) {
+        long size = (bytes >> 30) + 1;
+        return "give the tmpfs " + size + " GiB beside what else lies in it (mount -o remount,size=" + size
+            + "g /dev/shm; docker run --shm-size=" + size + "g)";
     }
 
     private static long mib(long bytes) {

@@ -33,7 +33,9 @@ class TierSizeTest {
         assertEquals(2 * GIB, choose(2 * GIB, 16 * GIB, 8 * GIB).bytes());
         TierSize cut = choose(2 * GIB, 16 * GIB, GIB);
         assertEquals(GIB - GIB / 16, cut.bytes());
-        assertTrue(cut.warning().contains("has room for 1024 MiB of the 2048 MiB of verbena.hdfs.memory.size"), cut.warning());
+        assertTrue(cut.warning().contains("has room for 1024 MiB of the 2048 MiB of verbena.hdfs.memory.size, and the tier has 960 "
+            + "MiB"), cut.warning());
+        assertTrue(cut.warning().contains("remount,size=3g"), cut.warning());
     }
 
     @Test
