@@ -65,7 +65,7 @@ public record TierSize(long bytes, String why, String warning) {
     /** The cure for a tmpfs in which so many bytes have no room. */
     public static String larger(long bytes) {
         long size = (bytes >> 30) + 1;
-        return "give the tmpfs " + size + " GiB beside what else lies in it (mount -o remount,size=" + size
+        return "give the tmpfs " + size + " GiB beside its other files (mount -o remount,size=" + size
             + "g /dev/shm; docker run --shm-size=" + size + "g)";
     }
 

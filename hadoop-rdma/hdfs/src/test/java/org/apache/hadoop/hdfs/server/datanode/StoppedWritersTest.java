@@ -102,7 +102,7 @@ final class StoppedWritersTest {
             assertTrue(writer.send(0, 0, ReceiverCluster.content(1000)).hasEnded());
             assertEquals(1, end.writes.get());
         }
-        ReceiverCluster.until("no bytes are left in its file", 
+        ReceiverCluster.until("no bytes are left in its file",
             () -> ((ReplicaInfo) cluster.replica(block, 0)).getBlockDataLength() == 0);
         assertRecovered(block, new byte[0]);
     }
