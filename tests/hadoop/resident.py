@@ -53,7 +53,8 @@ class Resident:
         deadline = time.monotonic() + END_LIMIT
         while done[-1].returncode != 0 and name in self._cluster.running():
             if time.monotonic() > deadline:
-                raise Failed(f"{words}: {''.join(one.stdout + one.stderr for one in done)}")
+                raise Failed(f"{name} has not ended within {END_LIMIT} s of {' '.join(words)}; what the command said:\n"
+                             + "".join(one.stdout + one.stderr for one in done) + f"\nits log: {self._cluster.log(name)}")
             time.sleep(0.1)
 
     def _start(self):
