@@ -37,6 +37,7 @@ typedef struct saving {
     FILE *file;
     bool disk; /* what is on disk can be found again */
     uint64_t items;
+    uint64_t on_disk; /* of the items */
 } saving_t;
 
 static void save_item(void *arg, const store_hit_t *hit)
@@ -56,6 +57,7 @@ static void save_item(void *arg, const store_hit_t *hit)
         (hit->expiry != 0 && item.ttl == 0)) /* a stale one would come back as a fresh one */
         return;
     item.crc = saved_crc(&item, saving->items++, hit->key, value);
+    saving->on_disk += hit->on_disk;
     (void)fwrite(&item, sizeof(item), 1, saving->file);
     (void)fwrite(hit->key, 1, hit->key_bytes, saving->file);
     (void)fwrite(value, 1, item.value_bytes, saving->file);
@@ -110,7 +112,8 @@ void warm_save(server_t *server)
     if (saving.file != NULL)
         saved = fclose(saving.file) == 0 && saved;
     if (saved && rename(unfinished, server->warm_path) == 0) {
-        log_line(server, 0, "-e %s: %llu items are saved", server->warm_path, (unsigned long long)saving.items);
+        log_line(server, 0, "-e %s: %llu items are saved, %llu of them stay on disk", server->warm_path,
+                 (unsigned long long)saving.items, (unsigned long long)saving.on_disk);
         return;
     }
     log_line(server, 0, "-e %s: no item is saved, and the next start is cold: %s; give a file in a folder of this user",
