@@ -27,7 +27,7 @@ class Row:
     our_properties: dict = dataclasses.field(default_factory=dict)
     tmpfs: bool = False  # Spark's local directories are in memory
     network: str = None  # executors, or client and servers, are on two hosts, with a cable of this rate, or "unshaped"
-    disk: str = None  # of Spark's local directories, or of memcached: "cached" as it is, "slow" sides/slowdisk.py
+    disk: str = None  # of Spark's local directories, memcached, or DataNodes: "cached" as it is, "slow" sides/slowdisk.py
     stock_cache: int = 0  # bytes that the slow disk's page cache holds for the stock side
     control: bool = False  # both sides are the stock side
     against: str = None  # a built checkout of Verbena whose own build takes the place of the stock side
@@ -171,6 +171,9 @@ def _between_hosts():
                          params, _SMALL, our_properties={"spark.verbena.transport": "tcp"}, network=rate)
 
 
+_HDFS_MEMORY = 256 << 20  # of each of three DataNodes on a slow disk; stock has as much page cache in all
+
+
 def _hdfs_reads():
     """Reads as they are where Hadoop is whole: of another host's blocks, and of one's own host's out of the files."""
     cells = {"params": {"cells": "reads"}, "quick": {"cells": "quick reads"}, "metric": "hdfs.read.r1.c1.67108864.throughput"}
@@ -182,13 +185,17 @@ def _hdfs_reads():
 
 
 def _hdfs_writes():
-    """Writes alone, and those of modes; SSD and disk are the same device."""
+    """Writes alone, and those of modes; SSD and disk are the same device. On a slow disk stock has as much memory as the mode."""
     metric = "hdfs.write.r3.c1.67108864.throughput"
     yield Row("hdfs.writes", "hdfs", "the writes of the row hdfs alone; one host", HADOOP_STOCK + ", by TCP over loopback",
               {"cells": "writes"}, {"cells": "quick"}, metric=metric)
     for mode, what in (("hhh", "one replica in memory, one on an SSD, one on a disk"), ("hhh-m", "all replicas in memory")):
-        yield Row(f"hdfs.{mode}", "hdfs", f"files of three replicas in mode {mode}: {what}; one host",
+        row = Row(f"hdfs.{mode}", "hdfs", f"files of three replicas in mode {mode}: {what}; one host",
                   HADOOP_STOCK + ", all replicas on disks", {"cells": "mode", "mode": mode}, metric=metric)
+        yield row
+        yield dataclasses.replace(row, name=f"{row.name}.slow", title=row.title + "; a disk of 100 MB/s, memory of 3 x 256 MiB",
+                                  stock=row.stock + ", with a page cache of 768 MiB", disk="slow", stock_cache=3 * _HDFS_MEMORY,
+                                  params={**row.params, "memory": _HDFS_MEMORY})
 
 
 def _hbase_parts():
@@ -370,7 +377,7 @@ def missing(row, root):
     if row.kind == "burst":
         return burst.missing(root)
     if row.kind in ("hdfs", "mr", "merge", "rpc"):
-        return hadoop.missing(root)
+        return hadoop.missing(root) or (slowdisk.missing() if row.disk == "slow" else None)
     if row.kind in ("hbase", "netty"):
         return hbase.missing(root)
     if row.kind == "fetch" and core.program(root) and (reason := fetch.missing(root)):

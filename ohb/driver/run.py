@@ -186,9 +186,11 @@ class Runner:
         stock = hdfs.short_circuit() if params.get("stock") == "short-circuit" else {}
         ours = hdfs.parallel() if params.get("ours") == "parallel" else {}
         with contextlib.ExitStack() as stack:
-            ours = stack.enter_context(hdfs.moded(self.root, params["mode"])) if "mode" in params else ours
-            sides = stack.enter_context(hdfs.clusters(self.root, os.path.join(self.work, "hdfs"), stock, row.network, ours))
-            hdfs.warm(sides)
+            if "mode" in params:
+                ours = stack.enter_context(hdfs.moded(self.root, params["mode"], params.get("memory")))
+            disk = stack.enter_context(hdfs.disk(row, os.path.join(self.work, "disk")))
+            sides = stack.enter_context(hdfs.clusters(self.root, os.path.join(self.work, "hdfs"), stock, row.network, ours, **disk))
+            hdfs.warm(sides, **({"large": 0} if disk else {}))  # the disk is slower than code that is not compiled
             measured = hdfs.measured(params["cells"])
             self._perf(row, entry, part, lambda index: measured(sides, index), HADOOP_SECONDS)
             entry["notes"] += sides[1].said()

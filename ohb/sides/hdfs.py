@@ -12,7 +12,7 @@ import os
 import tempfile
 
 from driver.procs import Failed, Process
-from sides import hadoop, hosts
+from sides import hadoop, hosts, slowdisk
 
 MIB = 1 << 20
 BYTES, FILES = 128 * MIB, 64  # a cell moves as much, unless one file is larger, in at most so many files
@@ -58,14 +58,27 @@ def parallel():
 
 
 @contextlib.contextmanager
-def moded(root, mode):
-    """Properties of a cluster in a mode of ours, with memory tiers that end with the block."""
+def moded(root, mode, memory=None):
+    """Properties of a cluster in a mode of ours, with memory tiers that end with the block. memory: bytes of each tier."""
+    memory = memory or MEMORY
     free = os.statvfs(SHM).f_bavail * os.statvfs(SHM).f_frsize
-    if free < DATANODES * MEMORY:
-        raise Failed(f"{SHM} has {free >> 20} MiB free, and the memory of {DATANODES} DataNodes takes {DATANODES * MEMORY >> 20}: "
+    if free < DATANODES * memory:
+        raise Failed(f"{SHM} has {free >> 20} MiB free, and the memory of {DATANODES} DataNodes takes {DATANODES * memory >> 20}: "
                      "mount it with a larger size, or free some")
-    with tempfile.TemporaryDirectory(prefix="verbena-bench-", dir=SHM) as memory:
-        yield hadoop.harness(root, "cluster.conf").tiers(MEMORY, os.path.join(memory, "tiers"), mode)
+    with tempfile.TemporaryDirectory(prefix="verbena-bench-", dir=SHM) as folder:
+        yield hadoop.harness(root, "cluster.conf").tiers(memory, os.path.join(folder, "tiers"), mode)
+
+
+@contextlib.contextmanager
+def disk(row, work):
+    """The slow disk on which the DataNodes of both sides keep their blocks, if the row has one: as keywords of clusters. As much
+    of the page cache as Linux allows waits to be written, a fifth."""
+    if row.disk != "slow":
+        yield {}
+        return
+    os.makedirs(work, exist_ok=True)
+    with slowdisk.Disk(work, dirty=row.stock_cache // 5) as found:
+        yield {"disk": found, "cache": row.stock_cache}
 
 
 def reached_at(address, properties, host="127.0.0.1"):
@@ -74,17 +87,23 @@ def reached_at(address, properties, host="127.0.0.1"):
                    for name, value in values.items()} for site, values in properties.items()}
 
 
-def _cluster(root, address):
-    """The class of a Hadoop that is reached at an address; None: at loopback's. With a mode DataNodes have a folder for SSDs."""
+def _cluster(root, address, disk=None):
+    """The class of a Hadoop that is reached at an address; None: at loopback's. With a mode DataNodes have a folder for SSDs. disk:
+    where blocks are, if not among the cluster's data."""
     known = hadoop.harness(root, "cluster.cluster").Cluster
 
     class Placed(known):
         def site(self, name):
             site = super().site(name)
-            if name.startswith("datanode") and "verbena.hdfs.mode" in site["hdfs-site"]:
+            folder = os.path.join(disk.folder, os.path.basename(self.work)) if disk else self.data()
+            if name.startswith("datanode"):
+                moded = "verbena.hdfs.mode" in site["hdfs-site"]
                 site["hdfs-site"]["dfs.datanode.data.dir"] = \
-                    f"[SSD]file://{self.data()}/ssd/{name},[DISK]file://{self.data()}/{name}"
+                    f"[SSD]file://{folder}/ssd/{name},[DISK]file://{folder}/{name}" if moded else f"file://{folder}/{name}"
             return reached_at(address, site) if address else site
+
+        def wrapper(self, name):
+            return disk.enter() if disk and name.startswith("datanode") else super().wrapper(name)
 
     return Placed
 
@@ -92,13 +111,14 @@ def _cluster(root, address):
 class Side:
     """A running Hadoop and the client that asks it. Not thread-safe."""
 
-    def __init__(self, root, folder, plugin, properties=None, address=None, before=(), notes=()):
+    def __init__(self, root, folder, plugin, properties=None, address=None, before=(), notes=(), disk=None, cache=0):
         """properties: {site: {name: value}} of all of the side; address: of the daemons, if not loopback's; before: what stands
-        before the client's command; notes: what a reader has to know."""
+        before the client's command; notes: what a reader has to know; disk: a slow one of the DataNodes, whose page cache holds
+        so many bytes while this side works."""
         java = hadoop.harness(root, "cluster.java")
         name = "ours" if plugin else "stock"
-        self._notes = list(notes)
-        self._cluster = _cluster(root, address)(os.path.join(folder, name), plugin=plugin, by_core=bool(plugin),
+        self._notes, self._disk, self._cache = list(notes), disk, cache
+        self._cluster = _cluster(root, address, disk)(os.path.join(folder, name), plugin=plugin, by_core=bool(plugin),
                                                 properties=properties, tied=True)
         self._short_circuit = "dfs.client.read.shortcircuit" in (properties or {}).get("hdfs-site", {})
         self._load = None
@@ -114,6 +134,8 @@ class Side:
 
     def ask(self, *words):
         """(seconds, bytes) of a command to the client, and the processor time of client and daemons in seconds."""
+        if self._disk:
+            self._disk.keep(self._cache)
         pids = [self._load.pid, *(pid for pid, _ in self._cluster.daemons.values())]
         before = hadoop.processor_seconds(pids)
         self._load.send(" ".join(map(str, words)))
@@ -137,27 +159,28 @@ class Side:
 
 
 @contextlib.contextmanager
-def clusters(root, folder, stock=None, network=None, ours=None):
+def clusters(root, folder, stock=None, network=None, ours=None, disk=None, cache=0):
     """Both sides, running: (stock, ours). stock, ours: properties of that side alone; network: the clients are on another host,
-    behind a cable of this rate, or "unshaped"."""
+    behind a cable of this rate, or "unshaped"; disk: of all DataNodes, whose page cache holds so many bytes for the stock side and
+    none for ours, which has memory of its own."""
     with contextlib.ExitStack() as stack:
-        where, ours = {}, dict(ours or {})
+        where, ours = {"disk": disk}, dict(ours or {})
         if network:
             two = stack.enter_context(hosts.Hosts(folder, None if network == "unshaped" else network))
-            where = {"address": hosts.ADDRESSES[0], "before": two.enter(), "notes": [two.note] if two.note else []}
+            where |= {"address": hosts.ADDRESSES[0], "before": two.enter(), "notes": [two.note] if two.note else []}
             ours["core-site"] = {**BY_TCP["core-site"], **ours.get("core-site", {})}
-        yield stack.enter_context(_both(root, folder, stock or {}, ours, where))
+        yield stack.enter_context(_both(root, folder, stock or {}, ours, where, cache))
 
 
 @contextlib.contextmanager
-def _both(root, folder, stock, ours, where):
+def _both(root, folder, stock, ours, where, cache):
     errors = hadoop.harness(root, "daemons.errors")
     os.makedirs(folder, exist_ok=True)
     try:
         with contextlib.ExitStack() as stack:
             sides = []
-            for plugin, properties in ((None, stock), (hadoop.plugin(root), ours)):
-                sides.append(Side(root, folder, plugin, properties, **where))
+            for plugin, properties, held in ((None, stock, cache), (hadoop.plugin(root), ours, 0)):
+                sides.append(Side(root, folder, plugin, properties, cache=held, **where))
                 stack.callback(sides[-1].stop)
             yield tuple(sides)
     except errors.Failed as failure:

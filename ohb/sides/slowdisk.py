@@ -12,7 +12,7 @@ from sides import owndisk
 
 BYTES_PER_SECOND = 100 << 20
 _SIZE = 16 << 30  # of the sparse file
-_DIRTY = 16 << 20  # bytes that wait in the page cache to be written; who writes more has to wait
+DIRTY = 16 << 20  # bytes that wait in the page cache to be written; who writes more has to wait
 _CHECK = 0.2  # seconds between two looks at what is in the page cache
 _END = 60  # seconds for the last look
 _LIMITS = tuple(f"/sys/fs/cgroup/blkio/blkio.throttle.{way}_bps_device" for way in ("read", "write"))
@@ -38,9 +38,9 @@ def _write(path, text):
 class Disk(owndisk.OwnDisk):
     """A context manager."""
 
-    def __init__(self, work, bytes_per_second=BYTES_PER_SECOND):
+    def __init__(self, work, bytes_per_second=BYTES_PER_SECOND, dirty=DIRTY):
         super().__init__(work, "slow-disk", _SIZE)
-        self._rate, self._number = bytes_per_second, None
+        self._rate, self._dirty, self._number = bytes_per_second, dirty, None
         self._evictor = None
         self._ended = threading.Event()
         self._keep = 0
@@ -59,7 +59,7 @@ class Disk(owndisk.OwnDisk):
         device = f"/sys/class/bdi/{self._number}"
         if os.path.exists(f"{device}/max_bytes"):  # Linux 6.2
             _write(f"{device}/strict_limit", "1" if rate else "0")
-            _write(f"{device}/max_bytes" if rate else f"{device}/max_ratio", str(_DIRTY if rate else 100))
+            _write(f"{device}/max_bytes" if rate else f"{device}/max_ratio", str(self._dirty if rate else 100))
 
     def keep(self, count):
         """From now on so many bytes of the files that were written last may stay in the page cache."""

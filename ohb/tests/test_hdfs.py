@@ -104,6 +104,7 @@ class AskTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         side = hdfs.Side.__new__(hdfs.Side)
         side._cluster, side._short_circuit = unittest.mock.Mock(daemons={"datanode1": (os.getpid(), 0)}), False
+        side._disk = None
         program = f"import sys; sys.stdin.readline(); print({answer!r}, flush=True); sys.stdin.readline()"
         side._load = Process("the client", [sys.executable, "-c", program], os.path.join(folder.name, "log"), lines=True)
         self.addCleanup(side.stop)
@@ -145,6 +146,30 @@ class Small(unittest.TestCase):
 
 
 class Properties(unittest.TestCase):
+    def test_of_rows_with_a_slow_disk_stock_has_as_much_page_cache_as_ours_has_memory(self):
+        memory = 256 * hdfs.MIB
+        with tempfile.TemporaryDirectory() as work, unittest.mock.patch.object(hdfs, "slowdisk") as slow, \
+                unittest.mock.patch.object(hdfs, "SHM", work), unittest.mock.patch.object(hdfs, "clusters") as clusters, \
+                unittest.mock.patch("driver.plan.missing", return_value=None):
+            clusters.side_effect = Failed("enough")
+            for name in ("hdfs.hhh.slow", "hdfs.hhh-m.slow"):
+                Runner(ROOT, work, os.path.join(work, "r.json"), True, 1).run(plan.select(name)[:1])
+                ours = clusters.call_args.args[4]["hdfs-site"]
+                self.assertEqual((ours["verbena.hdfs.mode"], ours["verbena.hdfs.memory.size"]), (name.split(".")[1], memory))
+                self.assertEqual(clusters.call_args.kwargs, {"disk": slow.Disk().__enter__(), "cache": hdfs.DATANODES * memory})
+
+    def test_datanodes_alone_are_inside_of_the_slow_disk(self):
+        disk = unittest.mock.Mock(folder="/slow")
+        disk.enter.return_value = ["enter"]
+        with tempfile.TemporaryDirectory() as folder:
+            cluster = hdfs._cluster(ROOT, None, disk)(os.path.join(folder, "stock"), datanodes=1)
+            cluster.ports = {name: 1 for name in cluster.port_names()}
+            self.assertEqual([cluster.wrapper(name) for name in ("namenode", "client", "datanode1")], [[], [], ["enter"]])
+            self.assertEqual(cluster.site("datanode1")["hdfs-site"]["dfs.datanode.data.dir"], "file:///slow/stock/datanode1")
+            cluster._properties = {"hdfs-site": {"verbena.hdfs.mode": "hhh"}}
+            self.assertEqual(cluster.site("datanode1")["hdfs-site"]["dfs.datanode.data.dir"],
+                             "[SSD]file:///slow/stock/ssd/datanode1,[DISK]file:///slow/stock/datanode1")
+
     def test_only_stock_has_short_circuit_and_only_ours_a_mode_each_in_its_row(self):
         asked = {}
         for name in ("hdfs", "hdfs.shortcircuit", "hdfs.hosts.10gbit", "hdfs.writes", "hdfs.hhh", "hdfs.hhh-m", "hdfs.pread"):

@@ -97,7 +97,7 @@ class Headline(unittest.TestCase):
         rows = {row.name: row for row in plan.ROWS}
         large = "hdfs.write.r3.c1.67108864.throughput"
         others = {"hdfs": large, "hdfs.writes": large, "hdfs.hhh": large, "hdfs.hhh-m": large,
-                  "hdfs.small": "hdfs.write.r3.c1.65536.throughput",
+                  "hdfs.hhh.slow": large, "hdfs.hhh-m.slow": large, "hdfs.small": "hdfs.write.r3.c1.65536.throughput",
                   "hdfs.pread": "hdfs.positioned.c1.4096.latency"}
         side = unittest.mock.Mock()
         side.ask.return_value = (1, 1 << 20, 1)
