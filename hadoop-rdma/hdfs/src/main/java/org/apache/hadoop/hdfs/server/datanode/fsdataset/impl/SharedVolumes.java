@@ -147,8 +147,10 @@ final class SharedVolumes implements VolumeUser, AutoCloseable {
     }
 
     /** Decides on the replicas that were left out when a volume was loaded. */
-    void settle(SharedVolume volume) {
-        volume.takeTwice().forEach(twice -> settle(twice.pool(), twice.replica()));
+    void settle(SharedVolume volume) throws IOException {
+        for (SharedVolume.Twice twice : volume.takeTwice()) {
+            settle(twice.pool(), twice.replica());
+        }
     }
 
     @Override
@@ -165,40 +167,72 @@ final class SharedVolumes implements VolumeUser, AutoCloseable {
     /**
      * A DataNode can have one replica of a block. If the one on the shared path stays, the NameNode has the other one made again
      * elsewhere. Hadoop removes the file of a replica that it reads no sooner than its readers have it open.
+     *
+     * <p>Whoever writes a replica that goes has ended before: both would give back the space that it has reserved. No move of the
+     * block runs meanwhile: it would take the other replica for the one that it copies, or bring the block to the names that are
+     * deleted here. A writer that ends may wait for a move, so the wait for it does not keep moves out.
      */
-    private void settle(String pool, ReplicaInfo shared) {
-        ReplicaInfo own;
-        boolean takes;
-        AutoCloseDataSetLock lock = dataset.acquireDatasetLockManager().writeLock(LockLevel.BLOCK_POOl, pool);
+    void settle(String pool, ReplicaInfo shared) throws IOException {
+        boolean isPatient = true;
+        for (ReplicaInPipeline written = decide(pool, shared, true); written != null; written = decide(pool, shared, isPatient)) {
+            isPatient = isStopped(written);
+        }
+    }
+
+    /** Whoever writes it writes for a pipeline that has gone on without it. */
+    private boolean isStopped(ReplicaInPipeline written) {
         try {
-            own = dataset.volumeMap.get(pool, shared.getBlockId());
-            takes = NewerReplica.isShared(own, shared);
+            written.stopWriter(node.getDnConf().getXceiverStopTimeout());
+            return true;
+        } catch (IOException e) {
+            LOG.warn("Verbena hhh-l: {} is given up, and its writer does not end: {}", written, e.toString());
+            return false; // readers need the other replica; the space is given back when the writer ends
+        }
+    }
+
+    /** Returns the replica whose writer has to end first; null when it is decided. */
+    private ReplicaInPipeline decide(String pool, ReplicaInfo shared, boolean isPatient) throws IOException {
+        return dataset.guard().move(shared.getBlockId(), () -> {
+            ReplicaInfo own;
+            boolean takes;
+            AutoCloseDataSetLock lock = dataset.acquireDatasetLockManager().writeLock(LockLevel.BLOCK_POOl, pool);
+            try {
+                own = dataset.volumeMap.get(pool, shared.getBlockId());
+                takes = NewerReplica.isShared(own, shared);
+                if (takes && isPatient && isWritten(own)) {
+                    return (ReplicaInPipeline) own;
+                } else if (takes) {
+                    dataset.volumeMap.add(pool, shared);
+                }
+            } finally {
+                lock.close();
+            }
             if (takes) {
-                dataset.volumeMap.add(pool, shared);
+                node.getShortCircuitRegistry().processBlockInvalidation(ExtendedBlockId.fromExtendedBlock(
+                    new ExtendedBlock(pool, shared)));
+                if (own != null) {
+                    giveUp(pool, own, shared);
+                }
+                tell(pool, own, shared);
+            } else if (NewerReplica.isWhole(own, shared)) {
+                delete(pool, shared);
+            } else {
+                LOG.info("Verbena hhh-l: {} is not served while this DataNode has {}; its files stay", shared, own);
             }
-        } finally {
-            lock.close();
-        }
-        if (takes) {
-            node.getShortCircuitRegistry().processBlockInvalidation(ExtendedBlockId.fromExtendedBlock(
-                new ExtendedBlock(pool, shared)));
-            if (own != null) {
-                giveUp(pool, own, shared);
-            }
-            tell(pool, own, shared);
-        } else if (NewerReplica.isWhole(own, shared)) {
-            delete(pool, shared);
-        } else {
-            LOG.info("Verbena hhh-l: {} is not served while this DataNode has {}; its files stay", shared, own);
-        }
+            return null;
+        });
+    }
+
+    /** Whether a replica has a writer, or had one that nobody has seen end. */
+    private static boolean isWritten(ReplicaInfo replica) {
+        return replica instanceof ReplicaInPipeline inPipeline && !inPipeline.attemptToSetWriter(null, null);
     }
 
     private void giveUp(String pool, ReplicaInfo own, ReplicaInfo shared) {
         if (own.getGenerationStamp() != shared.getGenerationStamp()) {
             LOG.info("Verbena hhh-l: {} takes the place of {}, which is older", shared, own);
         }
-        if (own instanceof ReplicaInPipeline inPipeline) {
-            inPipeline.interruptThread(); // whoever writes it writes for a pipeline that has gone on without it
+        if (own instanceof ReplicaInPipeline inPipeline && !isWritten(own)) {
             inPipeline.releaseAllBytesReserved();
         }
         delete(pool, own);

@@ -96,6 +96,10 @@ public final class TieredDataset extends FsDatasetImpl {
         return shared == null ? null : shared.tier();
     }
 
+    SharedVolumes sharedVolumes() {
+        return shared;
+    }
+
     /** How many replicas went to a slower tier than the NameNode had asked for. */
     public long takeovers() {
         return takeovers.sum();

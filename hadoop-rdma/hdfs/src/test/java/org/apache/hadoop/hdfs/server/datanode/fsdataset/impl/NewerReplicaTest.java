@@ -5,6 +5,9 @@ package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -14,12 +17,17 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.LocalHdfs;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.ReplicaState;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaBuilder;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaHandler;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInPipeline;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -179,6 +187,110 @@ class NewerReplicaTest {
             return !block.isCorrupt() && List.of(block.getStorageTypes()).equals(List.of(StorageType.ARCHIVE));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
+        }
+    }
+
+    // ------------------------------------------------------------------------------------ while others use the own one
+
+    /** Ends with the failures of what it does. */
+    private static final class Doing extends Thread {
+        private final Callable<Void> work;
+        private Throwable failure;
+
+        Doing(Callable<Void> work) {
+            this.work = work;
+            setDaemon(true);
+            start();
+        }
+
+        @Override
+        public void run() {
+            try {
+                work.call();
+            } catch (Exception | AssertionError e) {
+                failure = e;
+            }
+        }
+
+        /** Whether it waits for another thread, or has ended. */
+        boolean rests() {
+            return getState() == State.BLOCKED || getState() == State.WAITING || getState() == State.TIMED_WAITING || !isAlive();
+        }
+
+        void end() throws InterruptedException {
+            join();
+            assertNull(failure, () -> failure.toString());
+        }
+    }
+
+    private static Doing settle(TierCluster cluster, ReplicaInfo shared) throws IOException {
+        String pool = located(cluster).getBlock().getBlockPoolId();
+        return new Doing(() -> {
+            cluster.dataset().sharedVolumes().settle(pool, shared);
+            return null;
+        });
+    }
+
+    /** A stopped writer hears of one more acknowledgement, and gives back what is left, as a receiver does. */
+    private static void writeUntilStopped(TierCluster cluster, ExtendedBlock block, CompletableFuture<ReplicaInfo> begun,
+            BooleanSupplier goesOn) throws Exception {
+        try (ReplicaHandler made = cluster.dataset().createRbw(StorageType.SSD, null, block, false, 0)) {
+            ReplicaInPipeline replica = made.getReplica();
+            begun.complete(replica.getReplicaInfo());
+            assertThrows(InterruptedException.class, () -> Thread.sleep(Long.MAX_VALUE));
+            LocalHdfs.until("who stops the writer waits for it, or does not", goesOn);
+            replica.setNumBytes(BYTES);
+            replica.setBytesAcked(BYTES);
+            if (replica.getReplicaInfo().getBytesReserved() > 0) {
+                replica.releaseAllBytesReserved();
+            }
+        }
+    }
+
+    @Test
+    void the_space_of_a_replica_that_is_given_up_while_it_is_written_is_given_back_once() throws Exception {
+        try (TierCluster cluster = begun()) {
+            ExtendedBlock block = located(cluster).getBlock();
+            ReplicaInfo shared = cluster.replica(block);
+            FsVolumeImpl ssd = cluster.volume(StorageType.SSD);
+            cluster.dataset().volumeMap.remove(block.getBlockPoolId(), block.getLocalBlock());
+            block.setNumBytes(TierCluster.BLOCK);
+            ssd.reserveSpaceForReplica(TierCluster.BLOCK); // for another one
+            CompletableFuture<ReplicaInfo> own = new CompletableFuture<>();
+            CompletableFuture<Doing> settles = new CompletableFuture<>();
+            Doing writer = new Doing(() -> {
+                writeUntilStopped(cluster, block, own, () -> settles.isDone() && settles.join().rests());
+                return null;
+            });
+            assertEquals(ReplicaState.RBW, own.get().getState());
+            settles.complete(settle(cluster, shared));
+            settles.join().end();
+            writer.end();
+            assertSame(shared, cluster.replica(block));
+            assertFalse(own.get().blockDataExists());
+            assertEquals(TierCluster.BLOCK, ssd.getReservedForReplicas());
+            assertArrayEquals(TierCluster.content("file", BYTES), read(cluster));
+        }
+    }
+
+    @Test
+    void no_replica_takes_the_place_of_one_that_is_moved() throws Exception {
+        try (TierCluster cluster = begun()) {
+            ExtendedBlock block = located(cluster).getBlock();
+            ReplicaInfo shared = cluster.replica(block);
+            ReplicaInfo own = new ReplicaBuilder(ReplicaState.FINALIZED).setBlock(block.getLocalBlock())
+                .setFsVolume(cluster.volume(StorageType.SSD)).setDirectoryToUse(work.toFile()).build();
+            cluster.dataset().volumeMap.add(block.getBlockPoolId(), own);
+            Doing settles = cluster.dataset().guard().move(block.getBlockId(), () -> {
+                Doing waits = settle(cluster, shared);
+                while (!waits.rests()) {
+                    Thread.onSpinWait();
+                }
+                assertSame(own, cluster.replica(block));
+                return waits;
+            });
+            settles.end();
+            assertSame(shared, cluster.replica(block));
         }
     }
 }
