@@ -355,13 +355,13 @@ public final class VbnStream implements AutoCloseable {
     }
 
     private void finished(StreamFrame frame) throws VbnException {
-        input.end(frame.value());
         if ((frame.flags() & StreamFrame.FLAG_NO_READ) != 0) {
-            output.readerGone();
+            output.readerGone(); // before the end can be read: who has read it writes in vain
             synchronized (this) {
                 accepted = true;
             }
         }
+        input.end(frame.value());
     }
 
     /** Protocol violation, or no memory: the other side learns it. */

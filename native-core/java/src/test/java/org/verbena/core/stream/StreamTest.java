@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.lang.reflect.Field;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -15,6 +16,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -69,9 +71,12 @@ class StreamTest {
 
     @Test
     void nothing_can_be_written_before_the_other_side_has_accepted() throws Exception {
-        try (VbnStream stream = streams.open(peer, StreamServer.DEAF, new byte[0])) {
-            boolean early = stream.write(ByteBuffer.allocate(1)) == 0;
-            assertTrue(early || stream.isAccepted());
+        CompletableFuture<Boolean> tried = new CompletableFuture<>();
+        server.streams.serve(9, (stream, hello) -> tried.completeOnTimeout(false, 60, TimeUnit.SECONDS).join());
+        try (VbnStream stream = streams.open(peer, 9, new byte[0])) {
+            assertEquals(0, stream.write(ByteBuffer.allocate(1)));
+            assertFalse(stream.isAccepted());
+            tried.complete(true);
             new BlockingStream(stream).awaitAccepted(60_000);
             assertEquals(1, stream.write(ByteBuffer.allocate(1)));
         }
@@ -227,6 +232,30 @@ class StreamTest {
             assertEquals(-1, stream.read(ByteBuffer.allocate(1)));
             String text = assertThrows(IOException.class, () -> stream.write(ByteBuffer.allocate(1))).getMessage();
             assertTrue(text.contains("other side has closed"), text);
+        }
+    }
+
+    /** Some thread handles the end of a stream's reader, and waits for a lock there. */
+    private static boolean isHeldUp() {
+        return Thread.getAllStackTraces().values().stream().anyMatch(frames -> frames.length > 0
+            && frames[0].getClassName().equals(StreamOutput.class.getName()) && frames[0].getMethodName().equals("readerGone"));
+    }
+
+    @Test
+    void the_end_of_a_stream_is_not_read_before_it_is_known_that_the_other_side_reads_no_more() throws Exception {
+        CompletableFuture<VbnStream> there = new CompletableFuture<>();
+        server.streams.serve(9, (stream, hello) -> there.complete(stream));
+        try (BlockingStream stream = open(9)) {
+            stream.awaitAccepted(60_000);
+            Field output = VbnStream.class.getDeclaredField("output");
+            output.setAccessible(true);
+            synchronized (output.get(stream.stream())) { // the engine's thread gets this far, and no further
+                Fixture.get(there).close();
+                Fixture.await("the engine handles the end", StreamTest::isHeldUp);
+                assertEquals(0, stream.stream().read(ByteBuffer.allocate(1)));
+            }
+            assertEquals(-1, stream.read(ByteBuffer.allocate(1)));
+            assertThrows(VbnException.class, () -> stream.write(ByteBuffer.allocate(1)));
         }
     }
 
