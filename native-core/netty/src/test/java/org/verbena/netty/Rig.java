@@ -62,7 +62,8 @@ final class Rig implements AutoCloseable {
     static VbnContext context(String transports) throws VbnException {
         byte[] key = new byte[32];
         new Random(1).nextBytes(key);
-        return VbnContext.open(new VbnConfig().set("tl.enable", transports.replace(SHARED, "")).jobKey(key));
+        return VbnContext.open(new VbnConfig().set("tl.enable", transports.replace(SHARED, "")).jobKey(key)
+            .set("link.close_timeout", SECONDS + "s")); // who closes waits for a peer that has had no turn for long
     }
 
     /** Each accepted channel gets a handler of its own. */
