@@ -8,7 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.net.InetAddress;
-import java.net.ServerSocket;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -118,18 +119,21 @@ class FaultsTest {
 
     @Test
     void a_server_that_is_not_there_is_an_error_at_once() throws Exception {
-        int port;
-        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            port = free.getLocalPort();
+        try (Socket silent = new Socket()) { // bound: nobody else gets the port; and not listening
+            silent.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+            expectRefused("127.0.0.1:" + silent.getLocalPort());
         }
-        try (MemcachedClient client = open("127.0.0.1:" + port, ServerProcess.PATIENT)) {
+        try (MemcachedClient client = open("no.such.host.invalid:1", ServerProcess.PATIENT)) {
+            assertTrue(failure(() -> client.get("key")).getMessage().contains("cannot resolve 'no.such.host.invalid'"));
+        }
+    }
+
+    private void expectRefused(String server) throws IOException {
+        try (MemcachedClient client = open(server, ServerProcess.PATIENT)) {
             MemcachedException failure = failure(() -> client.get("key"));
             assertEquals(Kind.SERVER_DEAD, failure.kind());
             assertTrue(failure.getMessage().contains("cannot connect: Connection refused"), failure.getMessage());
             assertTrue(client.explain().get(0).contains("not connected: cannot connect"), client.explain().get(0));
-        }
-        try (MemcachedClient client = open("no.such.host.invalid:1", ServerProcess.PATIENT)) {
-            assertTrue(failure(() -> client.get("key")).getMessage().contains("cannot resolve 'no.such.host.invalid'"));
         }
     }
 
