@@ -306,7 +306,7 @@ class VectoredReadsTest {
     @Test
     void hedged_reads_are_hadoops() throws Exception {
         try (DistributedFileSystem files = cluster.client("dfs.client.hedged.read.threadpool.size=2",
-            "dfs.client.hedged.read.threshold.millis=10000")) {
+            "dfs.client.hedged.read.threshold.millis=600000")) {
             byte[] content = cluster.write(files, "hedged", SIZE);
             assertArrayEquals(new long[] {5, 5}, counted(files, "hedged", content, ranges(5, 100_000, PIECE)));
         } finally {
