@@ -12,7 +12,6 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import javax.security.sasl.SaslException;
 import org.apache.hadoop.fs.CommonConfigurationKeys;
@@ -44,7 +43,8 @@ import org.verbena.hadoop.rpc.node.ServerLink;
 final class CoreConnection {
     private static final Logger LOG = LoggerFactory.getLogger(CoreConnection.class);
     private static final long FAILED_NANOS = TimeUnit.SECONDS.toNanos(30);
-    private static final long PARK_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** A reader without pings looks by itself so often. */
+    private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /** What {@link #setUp} finds. */
     enum State {
@@ -57,7 +57,7 @@ final class CoreConnection {
     }
 
     /** A call that waits for its answer. */
-    static final class Waiting {
+    static final class Waiting implements ReadTurn.Caller {
         private final Client.Call call;
         private final AlignmentContext alignment;
         private final Thread thread = Thread.currentThread();
@@ -83,6 +83,16 @@ final class CoreConnection {
             value = result;
             error = failure;
             done = true;
+            wake();
+        }
+
+        @Override
+        public boolean isDone() {
+            return done;
+        }
+
+        @Override
+        public void wake() {
             LockSupport.unpark(thread);
         }
     }
@@ -102,7 +112,7 @@ final class CoreConnection {
     private final int responseMax;
     private final long connectMillis;
     private final Map<Integer, Waiting> calls = new ConcurrentHashMap<>();
-    private final AtomicReference<Thread> reader = new AtomicReference<>();
+    private final ReadTurn turn = new ReadTurn();
     private final Object sending = new Object();
     // Guarded by this:
     private State state;
@@ -275,32 +285,16 @@ final class CoreConnection {
 
     private void await(Waiting mine) throws InterruptedException {
         while (!mine.done) {
-            if (reader.compareAndSet(null, mine.thread)) {
+            if (turn.lead()) {
                 try {
                     while (!mine.done) {
                         readOne(mine);
                     }
                 } finally {
-                    reader.set(null);
-                    callNext();
+                    turn.leave();
                 }
             } else {
-                if (!mine.done && reader.get() != null) {
-                    LockSupport.parkNanos(this, PARK_NANOS);
-                }
-                if (!mine.done && Thread.interrupted()) {
-                    throw new InterruptedException();
-                }
-            }
-        }
-    }
-
-    /** Somebody else has to read now. */
-    private void callNext() {
-        for (Waiting other : calls.values()) {
-            if (!other.done && other.thread != Thread.currentThread()) {
-                LockSupport.unpark(other.thread);
-                return;
+                turn.follow(mine);
             }
         }
     }
@@ -310,7 +304,7 @@ final class CoreConnection {
         boolean pings = to.getDoPing();
         int step = timeout > 0 && !(pings && to.getPingInterval() < timeout) ? timeout : to.getPingInterval();
         try {
-            long nanos = step > 0 ? TimeUnit.MILLISECONDS.toNanos(step) : PARK_NANOS;
+            long nanos = step > 0 ? TimeUnit.MILLISECONDS.toNanos(step) : LOOK_NANOS;
             if (stream.awaitAnswer(() -> mine.done, nanos)) {
                 receive();
             } else if (!mine.done && step > 0) {

@@ -22,7 +22,7 @@ import org.verbena.hadoop.rpc.node.CallChannel;
  *     by the server's own thread ({@link #relieve}), which looks every few milliseconds while handlers are active, and waits for
  *     streams itself while all of them are busy. So long calls hold nobody up for longer than that, and requests get into the
  *     queue, with its order and limits, when no handler is free.
- * <li>Who brings a call wakes a parked handler, or the leader.
+ * <li>Who brings a call wakes a parked handler, or the leader. A handler that ends instead passes that on.
  * <li>A leader never waits for space in the queue, for it may be the only handler: what finds none it takes along.
  * </ul>
  */
@@ -32,7 +32,7 @@ class HandlerTurns extends CallQueueManager<Server.Call> {
     private static final ThreadLocal<Turn> TURN = new ThreadLocal<>();
 
     /** A handler. */
-    private static final class Turn {
+    static final class Turn {
         final Thread thread = Thread.currentThread();
         boolean reading;
         Server.Call taken;
@@ -40,7 +40,8 @@ class HandlerTurns extends CallQueueManager<Server.Call> {
 
     private final Consumer<CallChannel> serve;
     private final Queue<CallChannel> ready = new ConcurrentLinkedQueue<>();
-    private final ConcurrentLinkedDeque<Turn> parked = new ConcurrentLinkedDeque<>();
+    /** Those that nobody has woken. */
+    final ConcurrentLinkedDeque<Turn> parked = new ConcurrentLinkedDeque<>();
     private final AtomicReference<Thread> leader = new AtomicReference<>();
     private volatile VbnEngine engine;
 
@@ -111,6 +112,7 @@ class HandlerTurns extends CallQueueManager<Server.Call> {
                 follow(mine);
             }
             if (Thread.interrupted()) {
+                wakeOne(); // this one may have been woken for a call, or have led
                 throw new InterruptedException("a handler ends");
             }
         }
