@@ -343,6 +343,14 @@ public final class SharedTier {
         return cluster != null && folder.toAbsolutePath().startsWith(cluster);
     }
 
+    /**
+     * Whether the data of a volume has the name by which it was given to the DataNode. A folder that was made there since is not
+     * this data.
+     */
+    public static boolean isThere(Path data) {
+        return VolumeData.isPrepared(data);
+    }
+
     /** The NameNode wants a replica to be deleted while the path is away, or has been told that it is gone. */
     public void missed() {
         missed = true;

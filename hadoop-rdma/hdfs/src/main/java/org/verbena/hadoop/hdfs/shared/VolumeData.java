@@ -43,6 +43,11 @@ final class VolumeData {
         Files.createSymbolicLink(data.resolve(LOCK), lock);
     }
 
+    /** Whether a folder is a volume's data that {@link #prepare} has seen: one that Hadoop makes by the same name has no link. */
+    static boolean isPrepared(Path data) {
+        return Files.isSymbolicLink(data.resolve(LOCK));
+    }
+
     /** Hadoop refuses volumes of another DataNode. */
     private static void rename(Path data, String node) throws IOException {
         Path version = data.resolve("current/VERSION");

@@ -30,7 +30,8 @@ import java.util.regex.Pattern;
  * <p>Invariants, which hold without any lock of the file system, as some mounts have none and others lock within one host:
  * V1 the owner is the process with the largest number. V2 data has one name at a time, so at most one process reaches it.
  * V3 a process that was an owner finds none of its paths any more, however long it slept: it can do no harm by a name. Files that
- * it still has open are copied before they are used ({@link VolumeData}).
+ * it still has open are copied before they are used ({@link VolumeData}). A folder that it makes anew by a name that the data had
+ * is not taken for the volume, neither by others nor by itself.
  *
  * <p>One thread at a time until the volume is owned; then it may beat on one thread and leave on another.
  */

@@ -4,6 +4,7 @@ package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -12,8 +13,10 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.DF;
 import org.apache.hadoop.fs.GetSpaceUsed;
 import org.apache.hadoop.hdfs.protocol.Block;
+import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.server.common.Storage.StorageDirectory;
 import org.apache.hadoop.hdfs.server.datanode.BlockMetadataHeader;
+import org.apache.hadoop.hdfs.server.datanode.DatanodeUtil;
 import org.apache.hadoop.hdfs.server.datanode.FileIoProvider;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.datanode.checker.VolumeCheckResult;
@@ -34,6 +37,7 @@ final class SharedVolume extends FsVolumeImpl {
 
     private final FsDatasetImpl dataset;
     private final SharedTier tier;
+    private final Path data;
     private final List<Twice> twice = new ArrayList<>();
     /** Pools that came while the path was away. */
     private final Set<String> waiting = ConcurrentHashMap.newKeySet();
@@ -43,6 +47,7 @@ final class SharedVolume extends FsVolumeImpl {
         super(dataset, id, folder, files, conf, new DF(folder.getCurrentDir().getParentFile(), conf));
         this.dataset = dataset;
         this.tier = tier;
+        data = folder.getRoot().toPath();
     }
 
     /** All hosts see the whole file system: each volume may fill its part. */
@@ -140,7 +145,24 @@ final class SharedVolume extends FsVolumeImpl {
             tier.failed(e);
             throw e;
         }
-        return super.addFinalizedBlock(pool, block, replica, reserved);
+        ReplicaInfo done = super.addFinalizedBlock(pool, block, replica, reserved);
+        if (getCurrentDir().isDirectory() && isAway()) {
+            throw new IOException(this + " has another owner: block " + block.getBlockId() + " lies in a folder that was made anew "
+                + "by the name that the volume had, and does not count");
+        }
+        return done;
+    }
+
+    /**
+     * {@inheritDoc} Hadoop would make the folders above as well, also where the volume has another name now or nothing is mounted,
+     * and the copy would take the place of the replica.
+     */
+    @Override
+    public ReplicaInfo moveBlockToTmpLocation(ExtendedBlock block, ReplicaInfo replica, int buffer, Configuration conf)
+            throws IOException {
+        getFileIoProvider().mkdirsWithExistsCheck(this, DatanodeUtil.idToBlockDir(getTmpDir(block.getBlockPoolId()),
+            block.getBlockId()));
+        return super.moveBlockToTmpLocation(block, replica, buffer, conf);
     }
 
     /** Whether a replica lies on a path that is not there for now: its files come back with it. */
@@ -148,8 +170,9 @@ final class SharedVolume extends FsVolumeImpl {
         return replica.getVolume() instanceof SharedVolume volume && volume.isAway();
     }
 
+    /** Also where its folders were made anew, by what began before another DataNode has adopted it, or before the path went. */
     boolean isAway() {
-        return !getCurrentDir().isDirectory();
+        return !SharedTier.isThere(data);
     }
 
     /** Whether a file of a replica is gone, or has fewer bytes than it has to have, and its volume is there. */

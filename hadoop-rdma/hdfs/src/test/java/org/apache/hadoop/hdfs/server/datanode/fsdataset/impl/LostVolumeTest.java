@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.io.EOFException;
@@ -27,6 +28,7 @@ import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.ReplicaState;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaNotFoundException;
+import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -37,6 +39,7 @@ class LostVolumeTest {
     private static final int BYTES = 66_000;
     private static final int CHUNK = 512;
     private static final org.apache.hadoop.fs.Path COLD = new org.apache.hadoop.fs.Path("/cold");
+    private static final org.apache.hadoop.fs.Path OWN = new org.apache.hadoop.fs.Path("/own");
     private static final org.apache.hadoop.fs.Path FILE = new org.apache.hadoop.fs.Path(COLD, "file");
 
     @TempDir
@@ -111,6 +114,75 @@ class LostVolumeTest {
         out.write(new byte[CHUNK]);
         assertThrows(IOException.class, out::hflush);
         assertThrows(IOException.class, out::close);
+    }
+
+    /** Something that began before the volume was adopted makes a folder by its former name. */
+    private void makeAnew(String below) throws IOException {
+        Files.createDirectories(volume().getCurrentDir().toPath().resolve(below));
+    }
+
+    @Test
+    void a_former_owner_acknowledges_nothing_where_its_folders_were_made_anew() throws Exception {
+        FSDataOutputStream out = cluster.files().create(new org.apache.hadoop.fs.Path(COLD, "open"));
+        out.write(new byte[CHUNK]);
+        out.hflush();
+        adopt();
+        makeAnew("");
+        out.write(new byte[CHUNK]);
+        assertThrows(IOException.class, out::hflush);
+        assertThrows(IOException.class, out::close);
+    }
+
+    private ExtendedBlock writeToDisk() throws IOException {
+        try (FSDataOutputStream out = cluster.files().create(OWN)) {
+            out.write(TierCluster.content("own", BYTES));
+        }
+        ExtendedBlock own = LocalHdfs.block(cluster.files(), OWN).getBlock();
+        assertEquals(StorageType.DISK, cluster.kept(own));
+        return own;
+    }
+
+    private void assertIsWhole() throws IOException {
+        try (var in = cluster.files().open(OWN)) {
+            assertArrayEquals(TierCluster.content("own", BYTES), in.readAllBytes());
+        }
+    }
+
+    @Test
+    void an_owner_moves_a_replica_to_the_volume() throws Exception {
+        ExtendedBlock own = writeToDisk();
+        cluster.dataset().moveBlockAcrossStorage(own, StorageType.ARCHIVE, null);
+        assertEquals(StorageType.ARCHIVE, cluster.kept(own));
+        assertIsWhole();
+    }
+
+    /** Moves a replica to the volume, which is adopted between the choice of the volume and the copy. */
+    private void move(MoveGuard.Action<?> meanwhile) throws Exception {
+        ExtendedBlock own = writeToDisk();
+        ReplicaInfo before = cluster.replica(own);
+        try (FsVolumeReference to = volume().obtainReference()) {
+            meanwhile.run();
+            assertThrows(IOException.class, () -> cluster.dataset().moveBlock(own, before, to, false));
+        }
+        assertSame(before, cluster.replica(own));
+        assertIsWhole();
+    }
+
+    @Test
+    void a_former_owner_that_moves_a_replica_to_the_volume_makes_no_folder_by_the_name_that_it_had() throws Exception {
+        Path data = volume().getCurrentDir().toPath().getParent();
+        move(this::adopt);
+        assertFalse(Files.exists(data));
+    }
+
+    /** As a process does that falls asleep within the copy. */
+    @Test
+    void a_replica_that_a_former_owner_moves_to_folders_that_were_made_anew_keeps_its_place() throws Exception {
+        move(() -> {
+            Path made = adopt();
+            makeAnew(block.getBlockPoolId() + "/tmp");
+            return made;
+        });
     }
 
     /** What was written is no longer than what was acknowledged, so that a recovery takes the replica. */
