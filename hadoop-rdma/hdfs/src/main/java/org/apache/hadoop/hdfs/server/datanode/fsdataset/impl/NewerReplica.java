@@ -3,6 +3,7 @@ package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 
 import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.ReplicaState;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaWaitingToBeRecovered;
 
 /**
  * Which of two replicas of a block a DataNode keeps: one on the shared path, and its own in another volume. A pipeline that goes on
@@ -23,6 +24,16 @@ final class NewerReplica {
             return isFinished(shared);
         }
         return (isFinished(own) || own.getState() == ReplicaState.RWR) && shared.getNumBytes() >= own.getNumBytes();
+    }
+
+    /**
+     * The replica on the shared path as it is served in the place of the own one. An append that was only set up has made it wait
+     * for its recovery: Hadoop lets nobody read it. The own replica was finished with as many bytes, so readers of this DataNode
+     * keep them.
+     */
+    static ReplicaInfo served(ReplicaInfo own, ReplicaInfo shared) {
+        return own != null && isFinished(own) && own.getNumBytes() == shared.getNumBytes()
+            && shared instanceof ReplicaWaitingToBeRecovered waits ? new ReadableReplica(waits) : shared;
     }
 
     /**

@@ -21,10 +21,12 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BooleanSupplier;
 import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.DFSClient;
 import org.apache.hadoop.hdfs.LocalHdfs;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.ReplicaState;
+import org.apache.hadoop.hdfs.server.datanode.DatanodeUtil;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaBuilder;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaHandler;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInPipeline;
@@ -80,6 +82,21 @@ class NewerReplicaTest {
         assertFalse(NewerReplica.isWhole(replica(ReplicaState.RWR, 3, 99), waits));
         assertFalse(NewerReplica.isWhole(replica(ReplicaState.TEMPORARY, 3, 100), waits));
         assertFalse(NewerReplica.isWhole(replica(ReplicaState.RWR, 2, 100), replica(ReplicaState.RWR, 2, 101)));
+    }
+
+    @Test
+    void readers_keep_the_bytes_of_a_finished_replica_and_get_no_others() {
+        ReplicaInfo done = replica(ReplicaState.FINALIZED, 2, 100);
+        ReplicaInfo waits = replica(ReplicaState.RWR, 3, 100);
+        ReplicaInfo served = NewerReplica.served(done, waits);
+        assertEquals(waits, served);
+        assertEquals(100, served.getVisibleLength());
+        assertEquals(ReplicaState.RWR, served.getState());
+        ReplicaInfo longer = replica(ReplicaState.RWR, 3, 101);
+        assertSame(longer, NewerReplica.served(done, longer), "nobody knows whether its last byte was acknowledged");
+        assertSame(waits, NewerReplica.served(replica(ReplicaState.RWR, 2, 100), waits));
+        assertSame(waits, NewerReplica.served(null, waits));
+        assertSame(done, NewerReplica.served(done, done));
     }
 
     // ------------------------------------------------------------------------------------ in a running DataNode
@@ -140,6 +157,17 @@ class NewerReplicaTest {
         }
     }
 
+    /** Copies a replica to where a volume has those that are finished. */
+    private static void plantFinished(Path from, Path volume, ExtendedBlock block) throws IOException {
+        Path current = volume.resolve("current").resolve(block.getBlockPoolId()).resolve("current");
+        Files.deleteIfExists(current.resolve("replicas"));
+        Path to = DatanodeUtil.idToBlockDir(current.resolve("finalized").toFile(), block.getBlockId()).toPath();
+        Files.createDirectories(to);
+        for (Path file : LocalHdfs.found(from, name -> true)) {
+            Files.copy(file, to.resolve(file.getFileName()));
+        }
+    }
+
     private Path keep(List<Path> files) throws IOException {
         Path folder = Files.createDirectory(work.resolve("older"));
         for (Path file : files) {
@@ -179,6 +207,36 @@ class NewerReplicaTest {
     @Test
     void a_data_node_that_has_an_older_replica_in_memory_keeps_the_one_on_the_path() throws Exception {
         findsOlder(StorageType.NVDIMM);
+    }
+
+    /** The host of its client and of the DataNode with the volume is lost as soon as the DataNode has set it up. */
+    @Test
+    void a_block_whose_append_was_only_set_up_is_read_until_its_lease_is_recovered_and_afterwards() throws Exception {
+        try (TierCluster cluster = begun()) {
+            ExtendedBlock block = located(cluster).getBlock();
+            Path ssd = cluster.volume(StorageType.SSD).getCurrentDir().toPath().getParent();
+            Path older = keep(files(work.resolve("shared"), block));
+            cluster.files().append(FILE);
+            DFSClient client = cluster.files().getClient();
+            long stamp = client.getNamenode().updateBlockForPipeline(block, client.getClientName()).getBlock()
+                .getGenerationStamp();
+            cluster.dataset().append(new ExtendedBlock(block), stamp, BYTES).close();
+            cluster.stop();
+            plantFinished(older, ssd, block);
+            cluster.start();
+            LocalHdfs.until("the newer one is served", () -> cluster.kept(block) == StorageType.ARCHIVE);
+            assertEquals(ReplicaState.RWR, cluster.replica(block).getState());
+            assertArrayEquals(TierCluster.content("file", BYTES), read(cluster));
+            LocalHdfs.until("the lease is recovered", () -> {
+                try {
+                    return cluster.files().recoverLease(FILE);
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            });
+            assertEquals(ReplicaState.FINALIZED, cluster.replica(block).getState());
+            assertArrayEquals(TierCluster.content("file", BYTES), read(cluster));
+        }
     }
 
     private static boolean isGood(TierCluster cluster) {
