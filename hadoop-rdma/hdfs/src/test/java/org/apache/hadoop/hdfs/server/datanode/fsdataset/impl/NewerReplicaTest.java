@@ -102,9 +102,13 @@ class NewerReplicaTest {
     // ------------------------------------------------------------------------------------ in a running DataNode
 
     private TierCluster begun() throws Exception {
+        return begun("600000");
+    }
+
+    private TierCluster begun(String lease) throws Exception {
         Path shared = Files.createDirectory(work.resolve("shared"));
         TierCluster cluster = new TierCluster(work, MemoryLedger.OWN + 8 * TierCluster.WHOLE, Map.of("verbena.hdfs.mode", "hhh-l",
-            "verbena.hdfs.shared.dir", shared.toString(), "verbena.hdfs.shared.lease.ms", "600000"));
+            "verbena.hdfs.shared.dir", shared.toString(), "verbena.hdfs.shared.lease.ms", lease));
         cluster.files().mkdirs(COLD);
         cluster.files().setStoragePolicy(COLD, "COLD");
         LocalHdfs.until("a file lies on the shared path", () -> {
@@ -237,6 +241,57 @@ class NewerReplicaTest {
             assertEquals(ReplicaState.FINALIZED, cluster.replica(block).getState());
             assertArrayEquals(TierCluster.content("file", BYTES), read(cluster));
         }
+    }
+
+    private static boolean isCorrupt(TierCluster cluster) {
+        try {
+            return located(cluster).isCorrupt();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /**
+     * The only volume on the path becomes that of another DataNode, and the replica one on the SSD, which the NameNode takes for
+     * corrupt. Then the volume comes.
+     *
+     * @param owner whose it is then; null: that of this DataNode, which has ended, and begins again
+     */
+    private void findsGood(String owner) throws Exception {
+        try (TierCluster cluster = begun("1000")) {
+            ExtendedBlock block = located(cluster).getBlock();
+            Path ssd = cluster.volume(StorageType.SSD).getCurrentDir().toPath().getParent();
+            Path volume = cluster.volume(StorageType.ARCHIVE).getCurrentDir().toPath().getParent().getParent();
+            cluster.stop();
+            plantFinished(keep(files(volume, block)), ssd, block);
+            Path hidden = Files.move(volume, work.resolve("hidden"));
+            cluster.start();
+            LocalHdfs.until("the NameNode knows it", () -> cluster.kept(block) == StorageType.SSD);
+            LocalHdfs.untilKnown(cluster.files(), FILE, 1);
+            cluster.files().getClient().reportBadBlocks(new LocatedBlock[] {located(cluster)});
+            assertTrue(isCorrupt(cluster));
+            if (owner == null) {
+                cluster.stop();
+                Files.move(hidden, volume);
+                cluster.start();
+            } else {
+                Files.writeString(hidden.resolve("owner.1"), owner);
+                Files.move(hidden, volume);
+            }
+            LocalHdfs.until("the one on the path is served", () -> cluster.kept(block) == StorageType.ARCHIVE);
+            LocalHdfs.until("the NameNode takes it for good", () -> isGood(cluster));
+            assertArrayEquals(TierCluster.content("file", BYTES), read(cluster));
+        }
+    }
+
+    @Test
+    void a_block_whose_own_replica_is_marked_corrupt_is_good_when_its_volume_on_the_path_is_adopted() throws Exception {
+        findsGood("node=other\n");
+    }
+
+    @Test
+    void a_block_whose_own_replica_is_marked_corrupt_is_good_when_the_data_node_begins_with_one_on_the_path() throws Exception {
+        findsGood(null);
     }
 
     private static boolean isGood(TierCluster cluster) {
