@@ -21,6 +21,7 @@ WORDS = "ext_page_size=1,ext_item_size=512"
 HERE = pathlib.Path(__file__).resolve().parent
 SHIM = HERE / "shim.c"
 IO_URING_SETUP = 425 # on every processor
+NO_IO_URING = "as io_uring is not to be had: "
 VALUE = re.compile(rb"VALUE (\S+) \d+ (\d+)(?: \d+)?\r\n")
 
 
@@ -302,6 +303,10 @@ class FaultsTest(DiskCase):
         _, said = server.stop()
         return [line for line in said.splitlines() if "ext_path" in line]
 
+    def faults(self, server):
+        """Lines about the disk, but for the one where the kernel of this machine refuses io_uring."""
+        return [line for line in self.end_lines(server) if NO_IO_URING not in line]
+
     def test_a_full_disk_means_memory_alone_and_one_line(self):
         server = self.server()
         self.forbid_growth(server, 5 * MIB)
@@ -309,9 +314,9 @@ class FaultsTest(DiskCase):
             server.ask(b"".join(b"set k%d 7 0 %d noreply\r\n%s\r\n" % (i, len(value_of(i)), value_of(i))
                                 for i in range(first, first + 2000)) + b"mn\r\n")
         self.check(server, range(40000))
-        self.assertEqual(server.stats("verbena")["disk"], "failed")
+        shared.wait_for(lambda: server.stats("verbena")["disk"] == "failed", "a write beyond the end of the disk")
         self.assertGreater(self.check(server, range(38000, 40000)), 1900)
-        lines = self.end_lines(server)
+        lines = self.faults(server)
         self.assertEqual(len(lines), 1, lines)
         self.assertIn("writing: File too large; items are in memory alone", lines[0])
 
@@ -332,7 +337,7 @@ class FaultsTest(DiskCase):
             self.assertEqual(names.count("mc-disk-read\n"), count)
             lines = self.end_lines(server)
             self.assertEqual(len(lines), 1, lines)
-            self.assertIn(f"{who} the files, as io_uring is not to be had: Operation not permitted", lines[0])
+            self.assertIn(f"{who} the files, {NO_IO_URING}Operation not permitted", lines[0])
 
     def test_a_file_that_was_cut_is_never_believed(self):
         server = self.server()
@@ -345,7 +350,7 @@ class FaultsTest(DiskCase):
         self.assertEqual(server.ask(b"set a 0 0 1\r\nx\r\nget a\r\n"), b"STORED\r\nVALUE a 0 1\r\nx\r\nEND\r\n")
         # A record written behind the cut gives the file its length again: reads are wrong then, and not short.
         failed = server.stats("verbena")["disk"] == "failed"
-        self.assertEqual(len(self.end_lines(server)), failed)
+        self.assertEqual(len(self.faults(server)), failed)
 
     def test_changed_bytes_are_misses_and_counted(self):
         server = self.server()
