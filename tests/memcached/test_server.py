@@ -398,11 +398,17 @@ class ClientsTest(ServerCase):
 
     def test_stats_conns_lists_listeners_and_clients(self):
         server = self.start()
+        conns = {}
+
+        def two_clients(): # a thread may not know yet that the connection of the start has ended
+            conns.clear()
+            conns.update(server.stats("conns"))
+            return len([name for name in conns if name.endswith(":listen_addr")]) == 2
+
         with server.connect() as client:
             client.sendall(b"mn\r\n")
             client.recv(10)
-            conns = server.stats("conns")
-        self.assertEqual(len([name for name in conns if name.endswith(":listen_addr")]), 2)
+            shared.wait_for(two_clients, "this client and the one that asks")
         self.assertIn(f"tcp:127.0.0.1:{server.port}", [conns[name] for name in conns if name.endswith(":addr")])
 
     def test_what_is_disabled_or_unknown_makes_no_client_leave_the_server(self):
