@@ -139,8 +139,8 @@ class FilterTest(unittest.TestCase):
         answer = server.ask(b"set a 0 100 1\r\nb\r\nget a\r\nset big 0 0 900000\r\n" + b"x" * 900000 + b"\r\nmg big v\r\nstats\r\n"
                             b"stats verbena\r\nlru_crawler metadump all\r\nflush_all 100\r\ncache_memlimit 32\r\nmn\r\n")
         self.assertTrue(answer.endswith(b"OK\r\nOK\r\nMN\r\n"), answer[-100:])
-        result = subprocess.run([shared.BUILD / "mcexample", f"127.0.0.1:{server.port}"], capture_output=True, text=True,
-                                timeout=LIMIT, check=False)
+        patient = f"127.0.0.1:{server.port};connect=60000;timeout=60000"
+        result = subprocess.run([shared.BUILD / "mcexample", patient], capture_output=True, text=True, timeout=LIMIT, check=False)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("messages through the core", result.stdout)
         os.kill(server.process.pid, signal.SIGHUP)

@@ -100,7 +100,10 @@ class DumpTest(unittest.TestCase):
                 data += dumping.recv(4096)
                 other.sendall(b"set more:%d 0 0 1\r\nx\r\nget key:%d\r\n" % (more, more % ITEMS))
                 more += 1
-                self.assertTrue(other.recv(1000).startswith(b"STORED"))
+                answer = b""
+                while not answer.endswith(b"END\r\n"):
+                    answer += other.recv(1000)
+                self.assertTrue(answer.startswith(b"STORED"), answer)
         for line in data.splitlines()[:-1]:
             key = urllib.parse.unquote(line.split()[0].decode().removeprefix("key="))
             found += [key] if key.startswith("key:") else []

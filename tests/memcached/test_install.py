@@ -35,7 +35,7 @@ class InstallTest(unittest.TestCase):
             call("cc", "-Wall", "-Werror", EXAMPLE, "-o", program, *flags)
             server = shared.Server()
             try:
-                text = call(program, f"127.0.0.1:{server.port}",
+                text = call(program, f"127.0.0.1:{server.port};connect=60000;timeout=60000",
                             env=dict(os.environ, LD_LIBRARY_PATH=str(package.parent.parent)))
             finally:
                 server.stop()
