@@ -6,6 +6,7 @@ import time
 import pylibmc
 
 SECONDS = 60
+PATIENT = {"connect_timeout": 60000, "_poll_timeout": 60000}  # ms: a server may stand still on a loaded machine
 SERIES = 20 # fewer than the gets among which one goes to the server
 
 
@@ -14,7 +15,7 @@ def gets_at_server(client):
 
 
 def main():
-    client = pylibmc.Client(sys.argv[1:])
+    client = pylibmc.Client(sys.argv[1:], behaviors=PATIENT)
     end = time.monotonic() + SECONDS
     client.set("item", "value")
     while True:

@@ -7,6 +7,7 @@ import time
 import pylibmc
 
 SECONDS = 120
+PATIENT = {"connect_timeout": 60000, "_poll_timeout": 60000}  # ms: a server may stand still on a loaded machine
 
 
 def until(condition, what):
@@ -36,7 +37,7 @@ def is_back(client):
 
 
 def main():
-    client = pylibmc.Client([sys.argv[1]], behaviors={"retry_timeout": 1})
+    client = pylibmc.Client([sys.argv[1]], behaviors={"retry_timeout": 1, **PATIENT})
     client.set("key", "before")
     for word, condition in (("stored", lambda: client.get("key") == "before"), ("lost", lambda: is_lost(client)),
                             ("back", lambda: is_back(client))):

@@ -5,6 +5,8 @@ import sys
 
 import pylibmc
 
+PATIENT = {"connect_timeout": 60000, "_poll_timeout": 60000}  # ms: a server may stand still on a loaded machine
+
 
 def equal(got, wanted):
     if got != wanted:
@@ -60,7 +62,8 @@ def compare(client):
 
 
 def main():
-    client = pylibmc.Client([sys.argv[1]], binary="binary" in sys.argv[2:], behaviors={"tcp_nodelay": True, "ketama": True})
+    client = pylibmc.Client([sys.argv[1]], binary="binary" in sys.argv[2:],
+                            behaviors={"tcp_nodelay": True, "ketama": True, **PATIENT})
     for step in (storage, many, longer_than_every_buffer, numbers, compare):
         step(client)
     equal(client.flush_all(), True)

@@ -10,6 +10,7 @@ import pylibmc
 CHILDREN = 4
 THREADS = 4
 ROUNDS = 50
+PATIENT = {"connect_timeout": 60000, "_poll_timeout": 60000}  # ms: a server may stand still on a loaded machine
 
 
 def use(client, name):
@@ -61,7 +62,7 @@ def in_threads(client):
 
 
 def main():
-    client = pylibmc.Client(sys.argv[1:], behaviors={"ketama": True})
+    client = pylibmc.Client(sys.argv[1:], behaviors={"ketama": True, **PATIENT})
     client.set("before-the-fork", "parent")
     in_children(client)
     in_threads(client)

@@ -42,7 +42,6 @@ static void eject(void)
     unsigned failed = 0, stored = 0;
     memcached_behavior_set(&handle, MEMCACHED_BEHAVIOR_REMOVE_FAILED_SERVERS, 1);
     memcached_behavior_set(&handle, MEMCACHED_BEHAVIOR_SERVER_FAILURE_LIMIT, 1);
-    memcached_behavior_set(&handle, MEMCACHED_BEHAVIOR_RETRY_TIMEOUT, 60);
     memcached_behavior_set(&handle, MEMCACHED_BEHAVIOR_DISTRIBUTION, MEMCACHED_DISTRIBUTION_CONSISTENT);
     for (unsigned i = 0; i < 200; i++) {
         char key[16];
@@ -62,6 +61,7 @@ int main(int argc, char **argv)
     bool silent = strcmp(argv[1], "silent") == 0; /* else nothing takes the time */
     memcached_behavior_set(&handle, MEMCACHED_BEHAVIOR_POLL_TIMEOUT, silent ? 500 : 60000);
     memcached_behavior_set(&handle, MEMCACHED_BEHAVIOR_CONNECT_TIMEOUT, silent ? 2000 : 60000);
+    memcached_behavior_set(&handle, MEMCACHED_BEHAVIOR_RETRY_TIMEOUT, 60); /* the last call is not the first retry */
     if (strcmp(argv[1], "name") == 0)
         memcached_server_add(&handle, "no-such-host.invalid", 11211);
     for (int i = 2; i < argc; i++)

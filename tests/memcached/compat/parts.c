@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "patient.h"
+
 #define TEXT(bytes) bytes, strlen(bytes)
 
 static void print_rc(const char *what, memcached_return_t rc)
@@ -148,6 +150,7 @@ static void allocators(in_port_t port)
     memcached_realloc_fn get_realloc;
     memcached_calloc_fn get_calloc;
     memcached_server_add(ptr, "127.0.0.1", port);
+    be_patient(ptr);
     print_rc("some", memcached_set_memory_allocators(ptr, take, give, NULL, NULL, NULL));
     print_rc("all", memcached_set_memory_allocators(ptr, take, give, resize, take_zero, &taken));
     memcached_get_memory_allocators(ptr, &get_malloc, &get_free, &get_realloc, &get_calloc);
@@ -242,6 +245,7 @@ static void pools(in_port_t port)
     memcached_st *master = memcached_create(NULL), *first, *second;
     uint64_t value = 0;
     memcached_server_add(master, "127.0.0.1", port);
+    be_patient(master);
     pool = memcached_pool_create(master, 1, 2);
     for (int i = 0; i < 4; i++)
         pthread_create(&threads[i], NULL, work, (char *[]){"a", "b", "c", "d"}[i]);

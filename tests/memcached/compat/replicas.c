@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "patient.h"
+
 /* On how many of the servers the item is. */
 static unsigned count(int ports, char **port, const char *key)
 {
@@ -13,6 +15,7 @@ static unsigned count(int ports, char **port, const char *key)
     for (int i = 0; i < ports; i++) {
         memcached_st *one = memcached_create(NULL);
         memcached_server_add(one, "127.0.0.1", (in_port_t)atoi(port[i]));
+        be_patient(one);
         found += memcached_exist(one, key, strlen(key)) == MEMCACHED_SUCCESS;
         memcached_free(one);
     }
@@ -27,6 +30,7 @@ int main(int argc, char **argv)
     memcached_return_t rc;
     for (int i = 1; i < argc; i++)
         memcached_server_add(ptr, "127.0.0.1", (in_port_t)atoi(argv[i]));
+    be_patient(ptr);
     memcached_behavior_set(ptr, MEMCACHED_BEHAVIOR_BINARY_PROTOCOL, 1);
     memcached_behavior_set(ptr, MEMCACHED_BEHAVIOR_NUMBER_OF_REPLICAS, 2);
     memcached_behavior_set(ptr, MEMCACHED_BEHAVIOR_RETRY_TIMEOUT, 60);

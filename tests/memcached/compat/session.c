@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "patient.h"
+
 #define TEXT(bytes) bytes, strlen(bytes)
 
 static memcached_st handle;
@@ -372,6 +374,7 @@ static void set_up(const char *setting, int count, char **ports)
 {
     memcached_create(&handle);
     behaviors();
+    be_patient(&handle);
     binary = strstr(setting, "binary") != NULL;
     noreply = strstr(setting, "noreply") != NULL;
     quiet = noreply || strstr(setting, "buffer") != NULL;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "patient.h"
+
 static memcached_st handle;
 
 static const char *get(const char *key)
@@ -41,6 +43,7 @@ int main(int argc, char **argv)
     if (argc != 4 || memcached_create(&handle) == NULL)
         return 2;
     memcached_server_add(&handle, "127.0.0.1", (in_port_t)atoi(argv[1]));
+    be_patient(&handle);
     memcached_behavior_set(&handle, MEMCACHED_BEHAVIOR_BINARY_PROTOCOL, strcmp(argv[3], "binary") == 0);
     memcached_behavior_set(&handle, MEMCACHED_BEHAVIOR_NO_BLOCK, 1);
     memcached_behavior_set(&handle, MEMCACHED_BEHAVIOR_TCP_NODELAY, 0);
