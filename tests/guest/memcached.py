@@ -6,11 +6,13 @@ import secrets
 import unittest
 
 import shared
+import traffic
 
 PORT = 11211
 SERVER = f"guest-a:{PORT}"
 KEY = "/tmp/memcached.key"
-SETTINGS = f"VERBENA_MEMCACHED_KEY={KEY} VBN_LINK_PEER_TIMEOUT=5s"
+SETTINGS = f"VERBENA_MEMCACHED_KEY={KEY} {traffic.SETTINGS}"
+IMPATIENT = f"VERBENA_MEMCACHED_KEY={KEY} {traffic.IMPATIENT}"  # of clients whose server dies
 LIMIT = 300
 PATIENT = ";connect=60000;timeout=60000"
 
@@ -40,8 +42,8 @@ class MemcachedTest(unittest.TestCase):
             job.signal(signal)
             job.wait()
 
-    def client(self, way, words, options=PATIENT):
-        return self.b.start(f"VBN_TL_ENABLE=self,{way} {SETTINGS} {shared.MEMCACHED}/mchosts '{SERVER}{options}' {words}", LIMIT)
+    def client(self, way, words, options=PATIENT, settings=SETTINGS):
+        return self.b.start(f"VBN_TL_ENABLE=self,{way} {settings} {shared.MEMCACHED}/mchosts '{SERVER}{options}' {words}", LIMIT)
 
     def stats(self):
         output = self.b.run(f"exec 5<>/dev/tcp/guest-a/{PORT}; printf 'stats verbena\\r\\nquit\\r\\n' >&5; cat <&5").output
@@ -64,7 +66,7 @@ class MemcachedTest(unittest.TestCase):
 
     def outlive(self, way):
         with self.served(way) as server:
-            client = self.client(way, "outlive")
+            client = self.client(way, "outlive", settings=IMPATIENT)
             client.wait_output("serving: ")
             self.end(server, 9)
             client.wait_output("failed: ")
@@ -83,7 +85,7 @@ class MemcachedTest(unittest.TestCase):
 
     def test_a_server_that_comes_back_with_another_key_is_used_over_sockets(self):
         with self.served("rc") as server:
-            client = self.client("rc", "outlive", ";connect=3000;timeout=60000")
+            client = self.client("rc", "outlive", ";connect=3000;timeout=60000", IMPATIENT)
             client.wait_output("serving: ")
             self.end(server, 9)
             client.wait_output("failed: ")
@@ -96,7 +98,7 @@ class MemcachedTest(unittest.TestCase):
     def test_a_server_that_stands_still_is_a_time_out_and_keeps_its_items(self):
         for way in ("rc", "ud"):
             with self.subTest(way), self.served(way) as server:
-                client = self.client(way, "outlive", ";connect=60000;timeout=2000")
+                client = self.client(way, "outlive", ";connect=60000;timeout=2000", IMPATIENT)
                 client.wait_output("serving: ")
                 server.signal(19)
                 client.wait_output("failed: ")
