@@ -78,6 +78,8 @@ class Shared:
                           "dfs.hosts.exclude": cls.excluded,
                           # All three DataNodes get a replica, also one that had much to do or stood still a moment ago.
                           "dfs.namenode.redundancy.considerLoad": "false",
+                          # A DataNode that was started anew would read all its blocks, beside a test that counts its reads.
+                          "dfs.datanode.scan.period.hours": -1,
                           # Of DataNodes too: each waits less long than the one before it, so that the one that is silent is blamed.
                           "dfs.client.socket-timeout": PATIENCE}}
         cluster = Daemons(cls.folder / "hadoop", plugin=os.environ["VERBENA_HADOOP_JAR"], nodemanagers=2,
