@@ -20,7 +20,7 @@ from daemons import ports  # noqa: E402
 from daemons.ready import until  # noqa: E402
 
 
-TRIES = 3  # first commands, of which one has its time on a machine of any load
+TRIES = 8  # first commands, of which one has its time on a machine of any load
 FILES = 12  # all of them of the DataNode without the plugin: one in 9 ** 12 times
 
 

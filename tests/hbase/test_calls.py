@@ -15,7 +15,7 @@ from daemons import key, processes  # noqa: E402
 from shared import LONG, OURS, STOCK, ClusterTest  # noqa: E402
 
 ROWS = 300
-TRIES = 3  # programs, of which one has its time on a machine of any load
+TRIES = 8  # programs, of which one has its time on a machine of any load
 
 
 class CallsTest(ClusterTest):
