@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -126,7 +127,8 @@ class FilterTest(unittest.TestCase):
 
     def filtered(self, calls, *flags):
         program = self.folder / "program"
-        program.write_text(f"#!/bin/sh\nexec {FILTERED} {','.join(map(str, calls))} {shared.BUILD}/verbena-memcached \"$@\"\n")
+        words = [FILTERED, ",".join(map(str, calls)), shared.BUILD / "verbena-memcached"]
+        program.write_text(f"#!/bin/sh\nexec {shlex.join(map(str, words))} \"$@\"\n")
         program.chmod(0o755)
         # the leak detector stops threads by ptrace, which no service needs
         with unittest.mock.patch.dict(os.environ, ASAN_OPTIONS="detect_leaks=0"):

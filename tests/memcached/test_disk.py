@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import resource
+import shlex
 import shutil
 import signal
 import socket
@@ -322,7 +323,8 @@ class FaultsTest(DiskCase):
 
     def without_io_uring(self, words):
         program = self.folder / "program"
-        program.write_text(f"#!/bin/sh\nexec {HERE}/filtered.py no:{IO_URING_SETUP} {shared.BUILD}/verbena-memcached \"$@\"\n")
+        command = [HERE / "filtered.py", f"no:{IO_URING_SETUP}", shared.BUILD / "verbena-memcached"]
+        program.write_text(f"#!/bin/sh\nexec {shlex.join(map(str, command))} \"$@\"\n")
         program.chmod(0o755)
         with unittest.mock.patch.dict(os.environ, ASAN_OPTIONS="detect_leaks=0"): # the leak detector looks at another program
             return self.server(program=str(program), words=words)
