@@ -38,6 +38,8 @@ MpiDefault=none
 ReturnToService=2
 SwitchType=switch/none
 KillWait={kill_wait}
+MessageTimeout=100
+BatchStartTimeout=300
 NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={n1} CPUs=2 State=UNKNOWN
 NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={n2} CPUs=2 State=UNKNOWN
 PartitionName=tests Nodes=ALL Default=YES State=UP MaxTime=INFINITE
