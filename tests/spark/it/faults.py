@@ -12,7 +12,7 @@ import threading
 import time
 import unittest
 
-from shared import FULL, HERE, LONG, NO_HOST_LOCAL, ROOT, Shared, SparkTest, await_true, gone, jvm, procs, reason, spark
+from shared import FULL, HERE, LONG, NO_HOST_LOCAL, ROOT, TIMEOUT, Shared, SparkTest, await_true, gone, jvm, procs, reason, spark
 
 # The input is made in the map tasks, so that only the shuffle needs memory; 144 MB, in the full form 1.1 GB.
 SHUFFLE = {"job": "tiny", "maps": 12, "pairs": 96000 if FULL else 12000, "size": 1000, "reducers": 12}
@@ -253,7 +253,7 @@ class Settings(SparkTest):
                         "--conf", "spark.ui.enabled=false", "--conf", setting,
                         "--class", "org.verbena.ohb.spark.SparkJobs", spark.jobs_jar(ROOT), "serve"]
                 process = procs.Process("spark-submit", argv, log)
-                status = process.wait(120)
+                status = process.wait(TIMEOUT)
                 process.stop()
                 self.assertNotIn(status, (0, None))
                 with open(log, errors="replace") as file:

@@ -66,7 +66,7 @@ class Application:
         self._generator = spark.Generator(
             f"{name}-{Shared.count}", master or (cluster or Shared.cluster).url, ROOT, self._work, side,
             {"spark.executor.memory": "1g"}, jar=jar)
-        self.hello = self._generator.await_ready(180)
+        self.hello = self._generator.await_ready()
         self.id = self.hello["app_id"]
         self._warm = set()
 
