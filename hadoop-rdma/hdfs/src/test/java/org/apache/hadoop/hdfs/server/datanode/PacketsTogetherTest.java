@@ -12,7 +12,6 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -20,42 +19,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.hdfs.protocol.datatransfer.PipelineAck;
 import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.Status;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Packets of which several have come before the receiver looks, whole or not. */
-class PacketsTogetherTest {
+class PacketsTogetherTest extends ReceiverSetUp {
     private static final int CHUNK = WireWriter.CHUNK;
     private static final int DRAWN = 12;
     private static final int TRIES = 20;
-
-    private static ReceiverCluster cluster;
-
-    private long taken;
-
-    @BeforeAll
-    static void start(@TempDir Path work) throws Exception {
-        cluster = new ReceiverCluster(work, Map.of());
-    }
-
-    @AfterAll
-    static void stop() throws Exception {
-        cluster.close();
-    }
-
-    @BeforeEach
-    void count() {
-        taken = XceiverBridge.blocksTaken();
-    }
-
-    @AfterEach
-    void it_was_our_receiver() {
-        assertTrue(XceiverBridge.blocksTaken() > taken);
-    }
 
     @Test
     void packets_of_any_size_and_place_that_come_together_make_one_block() throws Exception {
@@ -124,7 +94,7 @@ class PacketsTogetherTest {
         }
     }
 
-    private static boolean areWrittenTogether() throws Exception {
+    private boolean areWrittenTogether() throws Exception {
         cluster.awaitNoWriter();
         int packets = 6;
         LocatedBlock block = cluster.allocate();
