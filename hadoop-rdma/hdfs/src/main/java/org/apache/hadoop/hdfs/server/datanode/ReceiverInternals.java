@@ -75,6 +75,13 @@ final class ReceiverInternals {
         return (DataOutputStream) FOUND.checksumOut.get(receiver);
     }
 
+    /** What waits to be written to the replica's checksums is not; the file stays open until the receiver is closed. */
+    static void dropChecksums(BlockReceiver receiver) {
+        if (checksumOut(receiver) != null) {
+            FOUND.checksumOut.set(receiver, new DataOutputStream(streams(receiver).getChecksumOut()));
+        }
+    }
+
     /** Whether the files are synced when the receiver closes them. */
     static void setSyncOnClose(BlockReceiver receiver, boolean sync) {
         FOUND.syncOnClose.set(receiver, sync);

@@ -2,6 +2,7 @@
 package org.apache.hadoop.hdfs.server.datanode;
 
 import java.io.ByteArrayOutputStream;
+import java.io.DataOutputStream;
 import java.io.File;
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -161,36 +162,33 @@ final class ReplicaWriter {
     }
 
     /**
-     * After a failure: the files end where the replica does. Hadoop recovers no lease of a replica whose file is longer. Nobody has
-     * heard of the bytes that go.
+     * After a failure: the files end where the replica does. Hadoop recovers no lease of a replica whose file is longer, so that
+     * of the data is cut first. Nobody has heard of the bytes that go. Checksums that wait in their stream go, too: its end would
+     * write them.
      */
     void cutOff() throws IOException {
         ExtendedBlock block = receiver.block();
         ReplicaInfo replica = receiver.replica().getReplicaInfo();
         if (published < taken && OwnReads.replica(dataNode, block.getBlockPoolId(), block.getBlockId()) == replica) {
+            ReceiverInternals.dropChecksums(receiver);
+            try (RandomAccessFile bytes = new RandomAccessFile(new File(replica.getBlockURI()), "rw")) {
+                bytes.setLength(published);
+            }
             if (published > 0) {
-                replica.truncateBlock(published);
+                replica.truncateBlock(published); // the checksum of the last chunk may be one of more bytes
             } else {
-                empty(replica);
+                dropSums(replica);
             }
         }
     }
 
-    /**
-     * Hadoop's {@code truncateBlock} reads the header of the checksums, which waits in its stream until the first flush, and keeps
-     * a checksum for no data at all.
-     */
-    private void empty(ReplicaInfo replica) throws IOException {
-        try (RandomAccessFile bytes = new RandomAccessFile(new File(replica.getBlockURI()), "rw")) {
-            bytes.setLength(0);
-        }
-        if (!unsure) {
-            unsure = true;
-            ReceiverInternals.checksumOut(receiver).flush();
-            unsure = false;
-        }
+    /** The header alone is left. Hadoop's {@code truncateBlock} keeps a checksum for no data at all. */
+    private void dropSums(ReplicaInfo replica) throws IOException {
         try (RandomAccessFile header = new RandomAccessFile(new File(replica.getMetadataURI()), "rw")) {
-            header.setLength(Math.min(header.length(), BlockMetadataHeader.getHeaderSize()));
+            ByteArrayOutputStream bytes = new ByteArrayOutputStream(); // it may have waited in the stream as well
+            BlockMetadataHeader.writeHeader(new DataOutputStream(bytes), streams.getChecksum());
+            header.write(bytes.toByteArray());
+            header.setLength(bytes.size());
         }
     }
 

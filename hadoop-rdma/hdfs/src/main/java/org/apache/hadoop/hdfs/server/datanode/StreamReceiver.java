@@ -173,7 +173,12 @@ final class StreamReceiver extends BlockReceiver {
             publish();
         } catch (IOException e) {
             LOG.debug("{}: the last packets do not count", block(), e);
+        } finally {
+            cutOff();
         }
+    }
+
+    private void cutOff() {
         try {
             writer.cutOff();
         } catch (IOException e) {

@@ -10,11 +10,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.ByteArrayOutputStream;
-import java.io.DataOutputStream;
 import java.io.FileOutputStream;
-import java.io.FilterOutputStream;
 import java.io.IOException;
-import java.lang.reflect.Field;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
 import java.nio.file.Files;
@@ -22,7 +19,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.fs.FSDataOutputStream;
@@ -36,48 +32,15 @@ import org.apache.hadoop.hdfs.protocol.datatransfer.BlockConstructionStage;
 import org.apache.hadoop.hdfs.protocol.datatransfer.PipelineAck;
 import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.BlockOpResponseProto;
 import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.Status;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Blocks written by Hadoop's client, and by one that sends each packet as a test says. */
-class StreamReceiverTest {
+class StreamReceiverTest extends ReceiverSetUp {
     private static final int CHUNK = WireWriter.CHUNK;
     private static final int HOSTILE = 40;
     private static final int OPEN = 12;
 
-    @TempDir
-    private static Path work;
-    private static ReceiverCluster cluster;
-
     private static int numbers;
-
-    private long taken;
-    /** The test gets no further than the request. */
-    private boolean nobodyWrites;
-
-    @BeforeAll
-    static void start() throws Exception {
-        cluster = new ReceiverCluster(work, Map.of());
-    }
-
-    @AfterAll
-    static void stop() throws Exception {
-        cluster.close();
-    }
-
-    @BeforeEach
-    void count() {
-        taken = XceiverBridge.blocksTaken();
-    }
-
-    @AfterEach
-    void it_was_our_receiver() {
-        assertTrue(XceiverBridge.blocksTaken() > taken || nobodyWrites);
-    }
 
     private static String fresh() {
         return "file" + numbers++;
@@ -220,62 +183,6 @@ class StreamReceiverTest {
         Short source = new Short();
         XceiverBridge.serve(cluster.dataNodes().get(0), source, true, null);
         ReceiverCluster.until("all connections were waited for", () -> source.asked.get() > OPEN);
-    }
-
-    private static Field field(Class<?> type, String name) throws NoSuchFieldException {
-        Field field = type.getDeclaredField(name);
-        field.setAccessible(true);
-        return field;
-    }
-
-    /** Who receives a block, at the one DataNode that does. */
-    private static BlockReceiver receiver(LocatedBlock block) throws ReflectiveOperationException {
-        Field receivers = field(DataXceiver.class, "blockReceiver");
-        for (DataNode node : cluster.dataNodes()) {
-            Map<?, ?> streams = (Map<?, ?>) field(DataXceiverServer.class, "peersXceiver").get(node.xserver);
-            for (Object stream : streams.values().toArray()) {
-                BlockReceiver one = (BlockReceiver) receivers.get(stream);
-                if (one != null && one.getReplica().getBlockId() == block.getBlock().getBlockId()) {
-                    return one;
-                }
-            }
-        }
-        throw new AssertionError("nobody receives " + block);
-    }
-
-    /** As of a disk that is full and has space soon after: how much of it is in the file, nobody knows. */
-    private static final class FailsOnce extends FilterOutputStream {
-        private boolean failed;
-
-        FailsOnce(DataOutputStream out) {
-            super(out);
-        }
-
-        @Override
-        public void flush() throws IOException {
-            super.flush();
-            if (!failed) {
-                failed = true;
-                throw new IOException("No space left on device");
-            }
-        }
-    }
-
-    @Test
-    void packets_whose_checksums_could_not_be_written_do_not_count() throws Exception {
-        LocatedBlock block = cluster.allocate();
-        cluster.awaitNoWriter();
-        try (WireWriter writer = new WireWriter(cluster, block)) {
-            assertEquals(Status.SUCCESS, writer.create(1).status());
-            Field sums = field(BlockReceiver.class, "checksumOut");
-            BlockReceiver receiver = receiver(block);
-            sums.set(receiver, new DataOutputStream(new FailsOnce((DataOutputStream) sums.get(receiver))));
-            writer.send(0, 0, ReceiverCluster.content(CHUNK));
-            assertTrue(writer.hasEnded());
-        }
-        cluster.awaitNoWriter();
-        assertEquals(0, cluster.replica(block, 0).getBytesOnDisk());
-        assertEquals(0, Files.size(cluster.replicas(block.getBlock()).get(0)));
     }
 
     @Test
