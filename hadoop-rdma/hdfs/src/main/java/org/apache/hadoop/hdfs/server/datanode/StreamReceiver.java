@@ -113,7 +113,7 @@ final class StreamReceiver extends BlockReceiver {
             complete = true;
         } catch (IOException e) {
             releaseSpace();
-            if (!dataNode.isRestarting()) {
+            if (!dataNode.isRestarting() || !isAcknowledged()) { // what follows the end of a copy says that it is complete
                 LOG.info("Exception for {}", block(), e);
                 throw e;
             }
