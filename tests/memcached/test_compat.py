@@ -286,7 +286,7 @@ class ToolsTest(Servers):
         self.assertIn("PROTOCOL ERROR", result.stderr)
 
     def test_memccapable_passes(self):
-        output = run(["memccapable", "-h", "127.0.0.1", "-p", self.lists[0][0]], ours=True)
+        output = run(["memccapable", "-h", "127.0.0.1", "-p", self.lists[0][0], "-t", "60"], ours=True)
         self.assertIn("All tests passed", output)
 
 
