@@ -3,6 +3,7 @@ package org.verbena.core;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.File;
 import java.nio.file.Files;
@@ -20,11 +21,13 @@ import org.openjdk.jcstress.annotations.JCStressTest;
 /** Runs the jcstress tests (classes named *Stress) in processes of their own, ten times as long with --full. */
 @Timeout(420)
 class StressTest {
+    private static final int PROCESSORS = 2;
     private static final Pattern RESULTS = Pattern.compile(
         "Results: (\\d+) planned; (\\d+) passed, (\\d+) failed, (\\d+) soft errs, (\\d+) hard errs");
 
     @Test
     void no_interleaving_of_the_queues_and_counts_is_forbidden() throws Exception {
+        assumeTrue(Runtime.getRuntime().availableProcessors() >= PROCESSORS, "jcstress needs a processor for each of two actors");
         Path output = Path.of("target/jcstress");
         Files.createDirectories(output);
         File log = output.resolve("output.log").toFile();
@@ -57,7 +60,7 @@ class StressTest {
         command.addAll(List.of("-t", "org.verbena.core", "-f", "1", "-fsm", "1", "-sc", "false"));
         boolean full = System.getenv("VERBENA_TEST_FULL") != null;
         command.addAll(List.of("-iters", full ? "3" : "1", "-time", full ? "700" : "200"));
-        command.addAll(List.of("-hs", "256", "-jvmArgs", "-XX:+UseSerialGC", "-r", "."));
+        command.addAll(List.of("-hs", "256", "-c", Integer.toString(PROCESSORS), "-jvmArgs", "-XX:+UseSerialGC", "-r", "."));
         return command;
     }
 
