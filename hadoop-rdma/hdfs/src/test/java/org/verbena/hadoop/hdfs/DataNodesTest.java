@@ -17,12 +17,14 @@ import org.verbena.hadoop.hdfs.settings.HdfsConf;
 /** Who does not answer is not waited for until the question for a greeting fails: then something would be known of it. */
 class DataNodesTest {
     private static final int OFFSET = 20;
-    /** A twentieth is less than half of the time after which the question fails. */
-    private static final int PATIENCE = 40_000;
+    /** Longer than the question takes to fail; a twentieth of it is far shorter. */
+    private static final int LONG = 8000;
+    /** A twentieth is longer than the kernel takes to refuse a question. */
+    private static final int LONGER = 600_000;
 
     /** What a client knows that has opened a connection to a DataNode whose greeting's port this is. */
-    private static String obstacle(int greeting) {
-        CoreNode node = node(PATIENCE);
+    private static String obstacle(int greeting, int patience) {
+        CoreNode node = node(patience);
         InetSocketAddress data = data(greeting);
         long before = notAnswered(node);
         assertNull(node.dataNodes().open(data));
@@ -49,7 +51,7 @@ class DataNodesTest {
     @Test
     void a_port_that_accepts_and_says_nothing_is_not_waited_for() throws Exception {
         try (ServerSocket mute = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            assertEquals("not yet connected", obstacle(mute.getLocalPort()));
+            assertEquals("not yet connected", obstacle(mute.getLocalPort(), LONG));
         }
     }
 
@@ -59,7 +61,7 @@ class DataNodesTest {
                 Socket other = new Socket()) {
             one.connect(full.getLocalSocketAddress()); // the kernel keeps two and drops all further requests
             other.connect(full.getLocalSocketAddress());
-            assertEquals("not yet connected", obstacle(full.getLocalPort()));
+            assertEquals("not yet connected", obstacle(full.getLocalPort(), LONG));
         }
     }
 
@@ -67,7 +69,7 @@ class DataNodesTest {
     void addresses_that_nobody_asks_for_any_more_are_forgotten() throws Exception {
         try (Socket bound = new Socket()) {
             bound.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
-            DataNodes nodes = node(PATIENCE + 1).dataNodes(); // those of other tests may still be asked
+            DataNodes nodes = node(LONGER - 1).dataNodes(); // those of other tests may still be asked
             assertNull(nodes.open(data(bound.getLocalPort())));
             nodes.links().sweep(System.nanoTime() + Remotes.FORGET / 2);
             assertEquals(1, nodes.links().size(), "asked for within the hour");
@@ -80,7 +82,7 @@ class DataNodesTest {
     void a_closed_port_is_not_waited_for() throws Exception {
         try (Socket bound = new Socket()) { // nobody else gets the port, and nobody listens
             bound.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
-            String known = obstacle(bound.getLocalPort());
+            String known = obstacle(bound.getLocalPort(), LONGER);
             assertTrue(known.contains("no greeting at port " + bound.getLocalPort()), known);
         }
     }
