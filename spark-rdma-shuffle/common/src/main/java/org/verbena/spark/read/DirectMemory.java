@@ -17,10 +17,17 @@ public final class DirectMemory {
     private static final long LEAST_LIMIT = 64 << 20;
 
     private final BufferBounds bounds;
+    private final long patience;
 
     /** The memory of an executor. */
     public DirectMemory(BufferBounds bounds) {
+        this(bounds, PATIENCE);
+    }
+
+    /** patience: for what comes free, in nanoseconds. */
+    DirectMemory(BufferBounds bounds, long patience) {
         this.bounds = bounds;
+        this.patience = patience;
     }
 
     /** The JVM's direct memory; less where container or host have less. */
@@ -44,8 +51,8 @@ public final class DirectMemory {
     }
 
     /** Keeps what is given back, since its memory is counted for it alone. */
-    private static BoundedPool pool(long bound) {
-        return new BoundedPool(bound, bound, PATIENCE);
+    private BoundedPool pool(long bound) {
+        return new BoundedPool(bound, bound, patience);
     }
 
     /** For the blocks that come. */

@@ -50,6 +50,8 @@ final class Executors implements AutoCloseable {
     long serveSeconds = 60;
     /** Tasks of each executor that is started from now on, each with spark.reducer.maxSizeInFlight of blocks. */
     int tasks = 2;
+    /** How long executors that are started from now on wait for memory that comes free. */
+    long patienceSeconds = 2;
     private final Map<String, One> all = new ConcurrentHashMap<>();
     private final SparkConf conf = new SparkConf(false);
     private final Store common;
@@ -134,7 +136,8 @@ final class Executors implements AutoCloseable {
             context = open();
             store = common == null ? new Store(context, name, 8 << 20) : common;
             engine = context.startEngine(name);
-            DirectMemory memory = new DirectMemory(BufferBounds.of(tasks, IN_FLIGHT, DirectMemory.limit()));
+            DirectMemory memory = new DirectMemory(BufferBounds.of(tasks, IN_FLIGHT, DirectMemory.limit()),
+                TimeUnit.SECONDS.toNanos(patienceSeconds));
             server = new FetchServer(engine, () -> store.slabs, HEAP_BLOCKS, traffic, serveSeconds, memory);
             client = new FetchClient(engine, new Spark(this), new VerbenaConf(conf), 60, traffic, memory);
         }

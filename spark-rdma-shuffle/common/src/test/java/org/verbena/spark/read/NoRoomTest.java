@@ -35,6 +35,8 @@ class NoRoomTest {
     private static final int TASKS = 3;
     /** The size with the largest buffer for its bytes: one of 1.25 MiB. */
     private static final int WORST = (1 << 20) + 1024;
+    /** Longer than all blocks are waited for. */
+    private static final int WAITS = 90;
     private static final int REQUESTS = 5; // as Spark divides maxSizeInFlight
 
     /** A JVM of its own: its direct memory has room for some of the blocks at a time. */
@@ -68,6 +70,9 @@ class NoRoomTest {
 
         private void run(String mode) throws Exception {
             try (Executors executors = new Executors(Map.of("spark.verbena.transport", "tcp"))) {
+                if (mode.equals("release")) {
+                    executors.patienceSeconds = WAITS; // this thread, which gives memory back, may have no turn for long
+                }
                 Executors.One client = executors.start("client");
                 Executors.One server = executors.start("server");
                 server.write(1, 0, sizes(BLOCKS, SIZE));
@@ -100,6 +105,7 @@ class NoRoomTest {
         private void holdAll() throws Exception {
             try (Executors executors = new Executors(Map.of("spark.verbena.transport", "tcp"))) {
                 executors.tasks = TASKS;
+                executors.patienceSeconds = WAITS; // who has to wait in vain is seen before
                 Executors.One client = executors.start("client");
                 Executors.One server = executors.start("server");
                 int request = Executors.IN_FLIGHT / REQUESTS / WORST;
