@@ -377,7 +377,7 @@ def missing(row, root):
     if row.kind == "burst":
         return burst.missing(root)
     if row.kind in ("hdfs", "mr", "merge", "rpc"):
-        return hadoop.missing(root) or (slowdisk.missing() if row.disk == "slow" else None)
+        return hadoop.missing(root) or (slowdisk.missing(bounded=True) if row.disk == "slow" else None)
     if row.kind in ("hbase", "netty"):
         return hbase.missing(root)
     if row.kind == "fetch" and core.program(root) and (reason := fetch.missing(root)):

@@ -10,6 +10,7 @@ import getpass
 import json
 import os
 import tempfile
+import time
 
 from driver.procs import Failed, Process
 from sides import hadoop, hosts, slowdisk
@@ -93,9 +94,12 @@ def _cluster(root, address, disk=None):
     known = hadoop.harness(root, "cluster.cluster").Cluster
 
     class Placed(known):
+        def blocks(self):
+            """The folder of the DataNodes' folders."""
+            return os.path.join(disk.folder, os.path.basename(self.work)) if disk else self.data()
+
         def site(self, name):
-            site = super().site(name)
-            folder = os.path.join(disk.folder, os.path.basename(self.work)) if disk else self.data()
+            site, folder = super().site(name), self.blocks()
             if name.startswith("datanode"):
                 moded = "verbena.hdfs.mode" in site["hdfs-site"]
                 site["hdfs-site"]["dfs.datanode.data.dir"] = \
@@ -145,7 +149,21 @@ class Side:
         if self._short_circuit and words[0] in ("read", "positioned", "vectored") and answer["short_circuit"] < answer["bytes"]:
             raise Failed(f"{self._load.name} read {answer['short_circuit']} of {answer['bytes']} bytes by short-circuit, not all: "
                          f"the reason is in its log, {self._load.log}")
-        return answer["ns"] / 1e9, answer["bytes"], hadoop.processor_seconds(pids) - before
+        processor = hadoop.processor_seconds(pids) - before
+        if self._disk and words[0] == "delete":
+            self._cleared()
+        return answer["ns"] / 1e9, answer["bytes"], processor
+
+    def _cleared(self):
+        """Waits until no DataNode has a block any more: they delete seconds after the client, and what lies in a small memory until
+        then takes the place of what is written next."""
+        memory = self._cluster.site("datanode1")["hdfs-site"].get("verbena.hdfs.memory.dir")
+        folders = [self._disk.seen(self._cluster.blocks()), *([memory] if memory else [])]
+        end = time.monotonic() + LIMIT
+        while any(name.startswith("blk_") for folder in folders for _, _, names in os.walk(folder) for name in names):
+            if time.monotonic() > end:
+                raise Failed(f"DataNodes of {self._load.name} have blocks {LIMIT} s after the last file was deleted")
+            time.sleep(0.5)
 
     def said(self):
         """Notes, and what the client's log says about the way of the blocks, each line once."""

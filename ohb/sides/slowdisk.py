@@ -4,6 +4,7 @@
 A file is its device (owndisk). The rate is the kernel's limit for that device (blkio.throttle of the root control group:
 it holds for the kernel's own threads, too, which write what others left in the page cache).
 """
+import glob
 import os
 import threading
 
@@ -18,12 +19,14 @@ _END = 60  # seconds for the last look
 _LIMITS = tuple(f"/sys/fs/cgroup/blkio/blkio.throttle.{way}_bps_device" for way in ("read", "write"))
 
 
-def missing():
-    """What is in the way of a slow disk here, or None."""
+def missing(bounded=False):
+    """What is in the way of a slow disk here, or None. bounded: few bytes may wait in the page cache to be written."""
     if owndisk.missing():
         return owndisk.missing()
     if not all(os.access(path, os.W_OK) for path in _LIMITS):
         return "a slow disk needs control groups v1 (blkio.throttle in the root group), and this system has none"
+    if bounded and not glob.glob("/sys/class/bdi/*/max_bytes"):
+        return "a slow disk with a bounded page cache needs Linux 6.2, whose bdi has max_bytes"
     return None
 
 

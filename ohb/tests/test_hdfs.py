@@ -115,6 +115,20 @@ class AskTest(unittest.TestCase):
         self.assertEqual((seconds, moved), (1.5, 7))
         self.assertGreaterEqual(processor, 0)
 
+    def test_files_on_a_slow_disk_are_deleted_when_no_datanode_has_a_block_of_them(self):
+        side = self._side(json.dumps({"ns": 1, "bytes": 0}))
+        with tempfile.TemporaryDirectory() as folder:
+            blocks = [os.path.join(folder, place, "blk_1") for place in ("disk", "memory")]
+            for block in blocks:
+                os.mkdir(os.path.dirname(block))
+                open(block, "w").close()
+            side._disk, side._cache = unittest.mock.Mock(seen=lambda path: path), 0
+            side._cluster.blocks.return_value = os.path.dirname(blocks[0])
+            side._cluster.site.return_value = {"hdfs-site": {"verbena.hdfs.memory.dir": os.path.dirname(blocks[1])}}
+            with unittest.mock.patch.object(hdfs.time, "sleep", lambda _: os.unlink(blocks.pop())):
+                side.ask("delete")
+        self.assertEqual(blocks, [])
+
     def test_a_failure_of_the_client_is_the_rows(self):
         with self.assertRaisesRegex(Failed, "the client: read: differs; its log is "):
             self._side(json.dumps({"error": "read: differs"})).ask("read")

@@ -4,6 +4,7 @@ import os
 import subprocess
 import tempfile
 import unittest
+import unittest.mock
 
 from sides import slowdisk
 
@@ -15,6 +16,14 @@ def device_reads(path):
     device = os.stat(path).st_dev
     with open(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}/stat") as stat:
         return int(stat.read().split()[2]) * 512
+
+
+class Missing(unittest.TestCase):
+    @unittest.skipIf(slowdisk.missing(), f"no slow disk here: {slowdisk.missing()}")
+    def test_a_kernel_that_cannot_bound_what_waits_to_be_written_is_named_where_that_matters(self):
+        with unittest.mock.patch.object(slowdisk.glob, "glob", return_value=[]):
+            self.assertIsNone(slowdisk.missing())
+            self.assertIn("needs Linux 6.2", slowdisk.missing(bounded=True))
 
 
 @unittest.skipIf(slowdisk.missing(), f"no slow disk here: {slowdisk.missing()}")
