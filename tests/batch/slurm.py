@@ -13,7 +13,7 @@ from daemons.ports import free
 from daemons.ready import until
 
 PAUSE = 0.2
-LIMIT = 60  # seconds of a command
+LIMIT = 300  # seconds of a command, which waits for messages itself
 CONF = """ClusterName=tests
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={ctld}

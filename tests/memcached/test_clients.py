@@ -12,7 +12,7 @@ import shared
 HERE = pathlib.Path(__file__).resolve().parent
 CLIENT_PYTHON = os.environ.get("VERBENA_MEMCACHED_PYTHON")
 TOOL = "/usr/share/memcached/scripts/memcached-tool"
-LIMIT = 120
+LIMIT = 600
 
 
 def run(*command, **options):

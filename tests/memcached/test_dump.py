@@ -102,7 +102,9 @@ class DumpTest(unittest.TestCase):
                 more += 1
                 answer = b""
                 while not answer.endswith(b"END\r\n"):
-                    answer += other.recv(1000)
+                    part = other.recv(1000)
+                    self.assertTrue(part, answer)  # else the server has ended
+                    answer += part
                 self.assertTrue(answer.startswith(b"STORED"), answer)
         for line in data.splitlines()[:-1]:
             key = urllib.parse.unquote(line.split()[0].decode().removeprefix("key="))
