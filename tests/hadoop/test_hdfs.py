@@ -73,7 +73,7 @@ class HdfsByCoreTest(HdfsCase):
                 return
             answered += bool(too_late)
             self.assertLess(answered, TRIES, done.stderr)
-        self.fail("no command went to a DataNode with the plugin")
+        self.fail(f"{answered} commands connected too late, and {FILES - answered} went to the DataNode without the plugin")
 
     def test_append_replication_and_checksum_are_as_without_us(self):
         self.dfs("-put", str(self.source), "/appended")
