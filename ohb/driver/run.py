@@ -190,7 +190,7 @@ class Runner:
                 ours = stack.enter_context(hdfs.moded(self.root, params["mode"], params.get("memory")))
             disk = stack.enter_context(hdfs.disk(row, os.path.join(self.work, "disk")))
             sides = stack.enter_context(hdfs.clusters(self.root, os.path.join(self.work, "hdfs"), stock, row.network, ours, **disk))
-            hdfs.warm(sides, **({"large": 0} if disk else {}))  # the disk is slower than code that is not compiled
+            hdfs.warm(sides, **({"rounds": 1, "large": 0} if disk else {}))  # the disk is slower than code that is not compiled
             measured = hdfs.measured(params["cells"])
             self._perf(row, entry, part, lambda index: measured(sides, index), HADOOP_SECONDS)
             entry["notes"] += sides[1].said()
