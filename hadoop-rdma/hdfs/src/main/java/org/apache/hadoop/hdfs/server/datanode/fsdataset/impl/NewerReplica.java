@@ -3,12 +3,14 @@ package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 
 import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.ReplicaState;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
-import org.apache.hadoop.hdfs.server.datanode.ReplicaWaitingToBeRecovered;
 
 /**
  * Which of two replicas of a block a DataNode keeps: one on the shared path, and its own in another volume. A pipeline that goes on
  * without a DataNode raises the generation stamp, so the replica with the larger one has all that was acknowledged; the other one
  * may lack some of it. So does a pipeline that is only set up: the replica with the larger stamp then has as much as the other.
+ *
+ * <p>Nobody reads the former before the recovery of its lease, as Hadoop has it, also where both are of one length: a DataNode
+ * cannot tell it from one whose last bytes, which others acknowledged, never came to the path.
  */
 final class NewerReplica {
     private NewerReplica() {
@@ -24,16 +26,6 @@ final class NewerReplica {
             return isFinished(shared);
         }
         return (isFinished(own) || own.getState() == ReplicaState.RWR) && shared.getNumBytes() >= own.getNumBytes();
-    }
-
-    /**
-     * The replica on the shared path as it is served in the place of the own one. An append that was only set up has made it wait
-     * for its recovery: Hadoop lets nobody read it. The own replica was finished with as many bytes, so readers of this DataNode
-     * keep them.
-     */
-    static ReplicaInfo served(ReplicaInfo own, ReplicaInfo shared) {
-        return own != null && isFinished(own) && own.getNumBytes() == shared.getNumBytes()
-            && shared instanceof ReplicaWaitingToBeRecovered waits ? new ReadableReplica(waits) : shared;
     }
 
     /**

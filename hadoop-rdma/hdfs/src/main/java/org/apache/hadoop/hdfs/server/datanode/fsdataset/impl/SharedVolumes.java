@@ -202,7 +202,7 @@ final class SharedVolumes implements VolumeUser, AutoCloseable {
                 if (takes && isPatient && isWritten(own)) {
                     return (ReplicaInPipeline) own;
                 } else if (takes) {
-                    dataset.volumeMap.add(pool, NewerReplica.served(own, shared));
+                    dataset.volumeMap.add(pool, shared);
                 }
             } finally {
                 lock.close();

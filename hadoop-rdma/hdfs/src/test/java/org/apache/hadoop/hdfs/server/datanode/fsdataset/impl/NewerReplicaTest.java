@@ -84,21 +84,6 @@ class NewerReplicaTest {
         assertFalse(NewerReplica.isWhole(replica(ReplicaState.RWR, 2, 100), replica(ReplicaState.RWR, 2, 101)));
     }
 
-    @Test
-    void readers_keep_the_bytes_of_a_finished_replica_and_get_no_others() {
-        ReplicaInfo done = replica(ReplicaState.FINALIZED, 2, 100);
-        ReplicaInfo waits = replica(ReplicaState.RWR, 3, 100);
-        ReplicaInfo served = NewerReplica.served(done, waits);
-        assertEquals(waits, served);
-        assertEquals(100, served.getVisibleLength());
-        assertEquals(ReplicaState.RWR, served.getState());
-        ReplicaInfo longer = replica(ReplicaState.RWR, 3, 101);
-        assertSame(longer, NewerReplica.served(done, longer), "nobody knows whether its last byte was acknowledged");
-        assertSame(waits, NewerReplica.served(replica(ReplicaState.RWR, 2, 100), waits));
-        assertSame(waits, NewerReplica.served(null, waits));
-        assertSame(done, NewerReplica.served(done, done));
-    }
-
     // ------------------------------------------------------------------------------------ in a running DataNode
 
     private TierCluster begun() throws Exception {
@@ -215,7 +200,7 @@ class NewerReplicaTest {
 
     /** The host of its client and of the DataNode with the volume is lost as soon as the DataNode has set it up. */
     @Test
-    void a_block_whose_append_was_only_set_up_is_read_until_its_lease_is_recovered_and_afterwards() throws Exception {
+    void a_block_whose_append_was_only_set_up_is_whole_when_its_lease_is_recovered() throws Exception {
         try (TierCluster cluster = begun()) {
             ExtendedBlock block = located(cluster).getBlock();
             Path ssd = cluster.volume(StorageType.SSD).getCurrentDir().toPath().getParent();
@@ -230,7 +215,6 @@ class NewerReplicaTest {
             cluster.start();
             LocalHdfs.until("the newer one is served", () -> cluster.kept(block) == StorageType.ARCHIVE);
             assertEquals(ReplicaState.RWR, cluster.replica(block).getState());
-            assertArrayEquals(TierCluster.content("file", BYTES), read(cluster));
             LocalHdfs.until("the lease is recovered", () -> {
                 try {
                     return cluster.files().recoverLease(FILE);
