@@ -26,8 +26,9 @@ protected:
     {
         EXPECT_EQ(client.set("number", "41"), VMC_OK);
         for (unsigned i = 0; i < ITEMS; i++) {
-            if (i % 1000 == 0)
-                drain();
+            if (i % 1000 == 0) {
+                ASSERT_NO_FATAL_FAILURE(drain());
+            }
             ASSERT_EQ(client.set(key(i), value(i), 0, i), VMC_OK);
         }
         ASSERT_NE(server.stat("verbena", "disk_stubs"), "0");
@@ -38,6 +39,7 @@ protected:
     {
         for (int i = 0; i < 6000 && waiting() > 2u << 20; i++)
             usleep(10000);
+        ASSERT_LE(waiting(), 2u << 20) << "the server's disk takes nothing for a minute";
     }
     static std::string key(unsigned number) { return "k" + std::to_string(number); }
     static std::string value(unsigned number)
