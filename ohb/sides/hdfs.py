@@ -162,7 +162,8 @@ class Side:
         end = time.monotonic() + LIMIT
         while any(name.startswith("blk_") for folder in folders for _, _, names in os.walk(folder) for name in names):
             if time.monotonic() > end:
-                raise Failed(f"DataNodes of {self._load.name} have blocks {LIMIT} s after the last file was deleted")
+                raise Failed(f"DataNodes of {self._load.name} have blocks {LIMIT} s after the last file was deleted: one may have "
+                             f"ended, or its disk hang; its log is below {self._cluster.work}")
             time.sleep(0.5)
 
     def said(self):
