@@ -7,7 +7,7 @@ import subprocess
 from daemons import key, processes
 from daemons.errors import Failed
 from daemons.group import Group
-from daemons.ports import free
+from daemons.ports import HOST, free
 from daemons.ready import until
 
 from . import conf, java, ready
@@ -93,7 +93,7 @@ class Cluster(Group):
         self._await_yarn()
 
     def await_hdfs(self):
-        until(self.check_alive, lambda: ready.hdfs(self.ports, len(self._datanodes)), "HDFS", self.work)
+        until(self.check_alive, lambda: ready.hdfs(self.ports, len(self._datanodes), self.place), "HDFS", self.work)
 
     def _await_yarn(self):
         until(self.check_alive, lambda: ready.yarn(self.ports, len(self._nodemanagers)), "YARN", self.work)
@@ -143,6 +143,10 @@ class Cluster(Group):
     def wrapper(self, name):
         """What stands before the command of a daemon or of a client ("client"): of another host, for one."""
         return []
+
+    def place(self, name):
+        """The address at which this process finds a daemon's page."""
+        return HOST
 
     def environment(self, folder=None):
         hidden = ("HADOOP_", "YARN_", "HDFS_", "CLASSPATH")

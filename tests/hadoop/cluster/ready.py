@@ -9,24 +9,24 @@ DATANODE = "Hadoop:service=DataNode,name=DataNodeInfo"
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
-def ask(port, path):
+def ask(port, path, host=HOST):
     """The JSON that a daemon answers, or None while it does not."""
     try:
-        with _OPENER.open(f"http://{HOST}:{port}{path}", timeout=10) as answer:
+        with _OPENER.open(f"http://{host}:{port}{path}", timeout=10) as answer:
             return json.load(answer)
     except (OSError, ValueError):
         return None
 
 
-def bean(port, name):
+def bean(port, name, host=HOST):
     """A JMX bean of a daemon; empty while it is not there."""
-    answer = ask(port, f"/jmx?qry={name}") or {}
+    answer = ask(port, f"/jmx?qry={name}", host) or {}
     return (answer.get("beans") or [{}])[0]
 
 
-def hdfs(ports, datanodes):
+def hdfs(ports, datanodes, place=lambda name: HOST):
     """None when every DataNode is registered and the NameNode is not in safe mode, else what is missing. The DataNodes
-    are asked, too: the NameNode takes one that was killed for a live one for a while."""
+    are asked, too: the NameNode takes one that was killed for a live one for a while. place: the address of a daemon's page."""
     state = bean(ports["namenode-http"], "Hadoop:service=NameNode,name=FSNamesystemState")
     if not state:
         return "the NameNode does not answer"
@@ -34,9 +34,10 @@ def hdfs(ports, datanodes):
     if live < datanodes:
         return f"{live} of {datanodes} DataNodes have registered"
     for number in range(1, datanodes + 1):
-        actors = json.loads(bean(ports[f"datanode{number}-http"], DATANODE).get("BPServiceActorInfo") or "[]")
+        name = f"datanode{number}"
+        actors = json.loads(bean(ports[f"{name}-http"], DATANODE, place(name)).get("BPServiceActorInfo") or "[]")
         if not actors or any(actor["ActorState"] != "RUNNING" for actor in actors):
-            return f"datanode{number} has not registered"
+            return f"{name} has not registered"
     return None if state.get("FSState") == "Operational" else "the NameNode is in safe mode"
 
 

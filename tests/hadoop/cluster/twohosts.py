@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A cluster on two hosts with names and networks of their own: the second NodeManager with its containers, and the second DataNode,
 are on the second one."""
+import pathlib
+
 from .cluster import Cluster
 
 NAMES = ("vbn-one", "vbn-two")
@@ -26,6 +28,11 @@ class TwoHosts(Cluster):
         second = name in SECOND
         return [*(self.pair.enter() if second else []), *NAMED, str(self.hosts), NAMES[second]]
 
+    def place(self, name):
+        """This process does not have the table of names."""
+        names = dict(reversed(line.split()) for line in pathlib.Path(self.hosts).read_text().splitlines())
+        return names[NAMES[1]] if name in SECOND else LOOPBACK
+
     def site(self, name):
         site = super().site(name)
         core, hdfs, yarn, mapred = (site[part] for part in ("core-site", "hdfs-site", "yarn-site", "mapred-site"))
@@ -40,4 +47,6 @@ class TwoHosts(Cluster):
             part.update({key: part[key].replace(LOOPBACK, host) for key in keys if key in part})
         yarn.update({"yarn.resourcemanager.hostname": NAMES[0], "yarn.resourcemanager.bind-host": "0.0.0.0"})
         mapred["mapreduce.jobhistory.bind-host"] = "0.0.0.0"
+        if name == "datanode2":
+            hdfs["dfs.datanode.http.address"] = hdfs["dfs.datanode.http.address"].replace(LOOPBACK, here)
         return site
