@@ -2,6 +2,7 @@
 """The command line of the Spark plugin's fetch client and server without a Spark (FetchProgram), for a guest."""
 import glob
 import os
+import shlex
 import shutil
 
 # What the two need of Spark; from Maven's repository, because the build has put it there.
@@ -51,5 +52,5 @@ def command(root, build, arguments):
         raise Missing("the Spark plugin is not built: ./verbena build")
     library = os.path.join(build, "libvbnjni.so")
     path = ":".join([tests, plugin[0], *_libraries(root)])
-    return (f"java -Xmx512m -XX:+UseSerialGC -Dverbena.native.path={library} -cp {path} "
+    return (f"java -Xmx512m -XX:+UseSerialGC -Dverbena.native.path={shlex.quote(library)} -cp {shlex.quote(path)} "
             f"org.verbena.spark.read.FetchProgram {arguments}")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Java core and the Spark plugin's fetch path over RDMA, in a guest each. Part of the long form."""
 import re
+import shlex
 import unittest
 
 import fetch
@@ -17,7 +18,8 @@ class JavaTest(unittest.TestCase):
         jars = list((shared.ROOT / "spark-rdma-shuffle" / "dist" / "target").glob("spark-rdma-shuffle-[0-9]*.jar"))
         if not jars or not (tests / "org").is_dir():
             self.skipTest("the Java core is not built: ./verbena build")
-        program = f"java -Xmx256m -XX:+UseSerialGC -Dverbena.native.path={shared.CORE}/libvbnjni.so -cp {jars[0]}:{tests}"
+        path = shlex.quote(f"{jars[0]}:{tests}")
+        program = f"java -Xmx256m -XX:+UseSerialGC -Dverbena.native.path={shared.CORE}/libvbnjni.so -cp {path}"
         # One processor: with two that are emulated a JVM has died in its own compiled code (once in twenty runs).
         with vm.one(memory=2048) as guest:
             for way in WAYS:
@@ -30,7 +32,7 @@ class JavaTest(unittest.TestCase):
 
     def test_blocks_of_a_shuffle_are_fetched_over_rdma_with_their_bytes(self):
         try:
-            command = fetch.command(str(shared.ROOT), str(shared.CORE), "rc")  # a minute each for ud and both, on a busy machine
+            command = fetch.command(str(shared.ROOT), str(shared.RELEASE), "rc")  # a minute each for ud and both, on a busy machine
         except fetch.Missing as reason:
             self.skipTest(str(reason))
         with vm.one(memory=2048) as guest:

@@ -101,7 +101,7 @@ def run(guest, command):
 class AllProgramsTest(unittest.TestCase):
     def test_programs_that_know_transports_pass_over_rdma(self):
         shared.need_packages()
-        self.assertEqual([name for name in programs() if not os.access(shared.CORE / name, os.X_OK)], [], "not built")
+        self.assertEqual([name for name in programs() if not os.access(shared.RELEASE / name, os.X_OK)], [], "not built")
         with vm.one(cpus=2, seconds=shared.RUN_SECONDS) as guest:
             listing = guest.run(f"cd {shared.CORE} && for p in {' '.join(programs())}; do ./$p {FILTER} --gtest_list_tests "
                                 "2>/dev/null | grep -q '^  ' && echo ran:$p; done", PROGRAM_SECONDS).output

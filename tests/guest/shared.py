@@ -4,6 +4,7 @@ import atexit
 import contextlib
 import os
 import pathlib
+import shlex
 import sys
 import unittest
 
@@ -17,7 +18,9 @@ from vm import errors  # noqa: E402
 
 RUN_SECONDS = 7200  # they end by themselves then; the long form takes 20 minutes, and far longer beside others
 BUILDS = pathlib.Path(os.environ.get("VERBENA_BUILDS") or ROOT / ".verbena" / "build")
-CORE, MEMCACHED, MPI = BUILDS / "release", BUILDS / "memcached-release", BUILDS / "mpi"
+RELEASE = BUILDS / "release"
+# As words of a shell's line, to which the name of a program is added: the path of a clone may have spaces.
+CORE, MEMCACHED, MPI = (shlex.quote(str(path)) for path in (RELEASE, BUILDS / "memcached-release", BUILDS / "mpi"))
 FULL = bool(os.environ.get("VERBENA_TEST_FULL"))
 
 _STACK = contextlib.ExitStack()

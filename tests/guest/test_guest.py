@@ -2,6 +2,7 @@
 """Commands in one guest: status, output, limits, ends; what the guest sees of the host."""
 import os
 import secrets
+import shlex
 import signal
 import tempfile
 import time
@@ -78,7 +79,8 @@ class GuestTest(unittest.TestCase):
             secret = secrets.token_hex(16)
             with open(os.path.join(folder, "file"), "w") as file:
                 file.write(secret)
-            result = self.guest.run(f"cat {folder}/file; echo; touch {folder}/file; touch /etc/x")
+            path = shlex.quote(f"{folder}/file")
+            result = self.guest.run(f"cat {path}; echo; touch {path}; touch /etc/x")
             self.assertEqual(result.output.splitlines()[0], secret)
             self.assertEqual(result.output.count("Read-only file system"), 2)
 
