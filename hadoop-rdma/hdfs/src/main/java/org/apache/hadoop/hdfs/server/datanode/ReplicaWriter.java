@@ -2,16 +2,14 @@
 package org.apache.hadoop.hdfs.server.datanode;
 
 import java.io.ByteArrayOutputStream;
-import java.io.DataOutputStream;
-import java.io.File;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
+import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -162,33 +160,19 @@ final class ReplicaWriter {
     }
 
     /**
-     * After a failure: the files end where the replica does. Hadoop recovers no lease of a replica whose file is longer, so that
-     * of the data is cut first. Nobody has heard of the bytes that go. Checksums that wait in their stream go, too: its end would
-     * write them.
+     * After a failure: the files end where the replica does. Hadoop recovers no lease of a replica whose file is longer. Nobody has
+     * heard of the bytes that go. Checksums that wait in their stream go, too: its end would write them.
      */
     void cutOff() throws IOException {
         ExtendedBlock block = receiver.block();
         ReplicaInfo replica = receiver.replica().getReplicaInfo();
         if (published < taken && OwnReads.replica(dataNode, block.getBlockPoolId(), block.getBlockId()) == replica) {
             ReceiverInternals.dropChecksums(receiver);
-            try (RandomAccessFile bytes = new RandomAccessFile(new File(replica.getBlockURI()), "rw")) {
-                bytes.setLength(published);
+            try {
+                ReplicaCut.cut(replica, streams.getChecksum(), published);
+            } catch (NoSuchFileException e) {
+                LOG.debug("{} was deleted while its writer ended", block, e);
             }
-            if (published > 0) {
-                replica.truncateBlock(published); // the checksum of the last chunk may be one of more bytes
-            } else {
-                dropSums(replica);
-            }
-        }
-    }
-
-    /** The header alone is left. Hadoop's {@code truncateBlock} keeps a checksum for no data at all. */
-    private void dropSums(ReplicaInfo replica) throws IOException {
-        try (RandomAccessFile header = new RandomAccessFile(new File(replica.getMetadataURI()), "rw")) {
-            ByteArrayOutputStream bytes = new ByteArrayOutputStream(); // it may have waited in the stream as well
-            BlockMetadataHeader.writeHeader(new DataOutputStream(bytes), streams.getChecksum());
-            header.write(bytes.toByteArray());
-            header.setLength(bytes.size());
         }
     }
 

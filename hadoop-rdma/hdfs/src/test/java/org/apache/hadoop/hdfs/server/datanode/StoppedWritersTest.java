@@ -5,12 +5,16 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
+import org.apache.hadoop.hdfs.LocalHdfs;
+import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants.DatanodeReportType;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.Status;
@@ -105,6 +109,61 @@ final class StoppedWritersTest {
         ReceiverCluster.until("no bytes are left in its file",
             () -> ((ReplicaInfo) cluster.replica(block, 0)).getBlockDataLength() == 0);
         assertRecovered(block, new byte[0]);
+    }
+
+    private List<Path> files(ExtendedBlock block) throws IOException {
+        return LocalHdfs.found(work, name -> name.startsWith(block.getBlockName()));
+    }
+
+    /** Ends a writer as one of its writes is done, when a deletion of its replica has removed the files, and goes on. */
+    private final class DeletedAfterWrite extends Injector {
+        private final ExtendedBlock block;
+        private final AtomicInteger left;
+
+        DeletedAfterWrite(ExtendedBlock block, int write) {
+            this.block = block;
+            left = new AtomicInteger(write);
+        }
+
+        @Override
+        public void delayWriteToDisk() {
+            if (left.decrementAndGet() > 0) {
+                return;
+            }
+            try {
+                for (Path file : files(block)) {
+                    Files.delete(file);
+                }
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+            throw new IllegalStateException("the test ends this writer");
+        }
+    }
+
+    /** known: bytes that are acknowledged before. */
+    private void leavesNoFile(int known) throws Exception {
+        LocatedBlock block = cluster.allocate();
+        cluster.awaitNoWriter();
+        byte[] content = ReceiverCluster.content(2 * CHUNK);
+        try (DeletedAfterWrite end = new DeletedAfterWrite(block.getBlock(), known > 0 ? 2 : 1);
+                WireWriter writer = new WireWriter(cluster, block)) {
+            assertEquals(Status.SUCCESS, writer.create(1).status());
+            if (known > 0) {
+                WireAsserts.assertSuccess(writer.send(0, 0, Arrays.copyOf(content, known)).ack(), 0, 1);
+            }
+            assertEquals(2, files(block.getBlock()).size());
+            assertTrue(writer.send(1, 0, content).hasEnded());
+            cluster.awaitNoWriter();
+            assertEquals(0, end.left.get());
+        }
+        assertEquals(List.of(), files(block.getBlock()));
+    }
+
+    @Test
+    void a_writer_that_ends_while_its_replica_is_deleted_leaves_no_file() throws Exception {
+        leavesNoFile(0);
+        leavesNoFile(100);
     }
 
     @Test
