@@ -30,7 +30,8 @@ final class Downstream implements Closeable {
     private DataInputStream in;
     private boolean wrapped;
 
-    private Downstream(String node, Socket socket, int readTimeout) {
+    /** socket: not connected yet; readTimeout: milliseconds. */
+    Downstream(String node, Socket socket, int readTimeout) {
         this.node = node;
         this.socket = socket;
         this.readTimeout = readTimeout;

@@ -44,10 +44,15 @@ final class PipelineWait implements Closeable {
         this.next = next;
         this.inputMillis = inputMillis;
         input = from.provider().openSelector();
-        packets = from.register(input, SelectionKey.OP_READ);
         output = next == null ? null : from.provider().openSelector();
-        out = next == null ? null : next.channel().register(output, 0);
-        inputAcks = next == null || acks == null ? null : next.channel().register(input, SelectionKey.OP_READ);
+        try {
+            packets = from.register(input, SelectionKey.OP_READ);
+            out = next == null ? null : next.channel().register(output, 0);
+            inputAcks = next == null || acks == null ? null : next.channel().register(input, SelectionKey.OP_READ);
+        } catch (IOException | RuntimeException e) { // a stream has ended
+            close();
+            throw e;
+        }
     }
 
     private boolean hasAcks() {
