@@ -13,13 +13,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadInfo;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.BooleanSupplier;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.DFSClient;
 import org.apache.hadoop.hdfs.LocalHdfs;
@@ -93,7 +94,8 @@ class NewerReplicaTest {
     private TierCluster begun(String lease) throws Exception {
         Path shared = Files.createDirectory(work.resolve("shared"));
         TierCluster cluster = new TierCluster(work, MemoryLedger.OWN + 8 * TierCluster.WHOLE, Map.of("verbena.hdfs.mode", "hhh-l",
-            "verbena.hdfs.shared.dir", shared.toString(), "verbena.hdfs.shared.lease.ms", lease));
+            "verbena.hdfs.shared.dir", shared.toString(), "verbena.hdfs.shared.lease.ms", lease,
+            "dfs.datanode.xceiver.stop.timeout.millis", "600000")); // writers of these tests end, however long that takes
         cluster.files().mkdirs(COLD);
         cluster.files().setStoragePolicy(COLD, "COLD");
         LocalHdfs.until("a file lies on the shared path", () -> {
@@ -309,9 +311,11 @@ class NewerReplicaTest {
             }
         }
 
-        /** Whether it waits for another thread, or has ended. */
-        boolean rests() {
-            return getState() == State.BLOCKED || getState() == State.WAITING || getState() == State.TIMED_WAITING || !isAlive();
+        /** Whether it waits until another thread ends, or for a lock which that one has; also when it has ended. */
+        boolean isHeldUpBy(Thread other) {
+            ThreadInfo now = ManagementFactory.getThreadMXBean().getThreadInfo(getId());
+            return now == null || now.getLockOwnerId() == other.getId()
+                || now.getLockInfo() != null && now.getLockInfo().getIdentityHashCode() == System.identityHashCode(other);
         }
 
         void end() throws InterruptedException {
@@ -330,12 +334,12 @@ class NewerReplicaTest {
 
     /** A stopped writer hears of one more acknowledgement, and gives back what is left, as a receiver does. */
     private static void writeUntilStopped(TierCluster cluster, ExtendedBlock block, CompletableFuture<ReplicaInfo> begun,
-            BooleanSupplier goesOn) throws Exception {
+            Runnable stays) throws Exception {
         try (ReplicaHandler made = cluster.dataset().createRbw(StorageType.SSD, null, block, false, 0)) {
             ReplicaInPipeline replica = made.getReplica();
             begun.complete(replica.getReplicaInfo());
             assertThrows(InterruptedException.class, () -> Thread.sleep(Long.MAX_VALUE));
-            LocalHdfs.until("who stops the writer waits for it, or does not", goesOn);
+            stays.run();
             replica.setNumBytes(BYTES);
             replica.setBytesAcked(BYTES);
             if (replica.getReplicaInfo().getBytesReserved() > 0) {
@@ -356,7 +360,12 @@ class NewerReplicaTest {
             CompletableFuture<ReplicaInfo> own = new CompletableFuture<>();
             CompletableFuture<Doing> settles = new CompletableFuture<>();
             Doing writer = new Doing(() -> {
-                writeUntilStopped(cluster, block, own, () -> settles.isDone() && settles.join().rests());
+                Thread me = Thread.currentThread();
+                writeUntilStopped(cluster, block, own, () -> {
+                    while (!settles.join().isHeldUpBy(me)) {
+                        Thread.onSpinWait(); // it may be interrupted once more meanwhile
+                    }
+                });
                 return null;
             });
             assertEquals(ReplicaState.RBW, own.get().getState());
@@ -380,7 +389,7 @@ class NewerReplicaTest {
             cluster.dataset().volumeMap.add(block.getBlockPoolId(), own);
             Doing settles = cluster.dataset().guard().move(block.getBlockId(), () -> {
                 Doing waits = settle(cluster, shared);
-                while (!waits.rests()) {
+                while (!waits.isHeldUpBy(Thread.currentThread())) {
                     Thread.onSpinWait();
                 }
                 assertSame(own, cluster.replica(block));
