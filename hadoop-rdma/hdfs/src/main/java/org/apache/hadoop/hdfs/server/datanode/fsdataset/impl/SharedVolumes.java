@@ -25,6 +25,7 @@ import org.apache.hadoop.hdfs.server.datanode.StorageLocation;
 import org.apache.hadoop.hdfs.server.datanode.XceiverBridge;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeSpi;
 import org.apache.hadoop.hdfs.server.protocol.NamespaceInfo;
+import org.apache.hadoop.util.Time;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.hadoop.hdfs.shared.NameNodeReport;
@@ -85,14 +86,31 @@ final class SharedVolumes implements VolumeUser, AutoCloseable {
         StorageLocation location = location(data);
         synchronized (pools) {
             pools.addVolume(location);
-            for (FsVolumeImpl volume : dataset.getVolumeList()) {
-                if (volume instanceof SharedVolume shared && volume.getStorageLocation().equals(location)) {
-                    settle(shared);
+            try {
+                for (FsVolumeImpl volume : dataset.getVolumeList()) {
+                    if (volume instanceof SharedVolume shared && volume.getStorageLocation().equals(location)) {
+                        settle(shared);
+                    }
                 }
+            } catch (IOException | RuntimeException e) {
+                giveBack(data);
+                throw e;
             }
         }
         if (!Thread.holdsLock(pools)) {
             report(); // a DataNode that begins does so by itself, and other pools that wait for this one hold locks of reports
+        }
+    }
+
+    /** An interrupt waits meanwhile: Hadoop's wait for the users of a volume would not sleep. */
+    private void giveBack(Path data) {
+        boolean interrupted = Thread.interrupted();
+        try {
+            lost(data);
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 
@@ -148,9 +166,7 @@ final class SharedVolumes implements VolumeUser, AutoCloseable {
 
     /** Decides on the replicas that were left out when a volume was loaded. */
     void settle(SharedVolume volume) throws IOException {
-        for (SharedVolume.Twice twice : volume.takeTwice()) {
-            settle(twice.pool(), twice.replica());
-        }
+        settle(volume.takeTwice());
     }
 
     @Override
@@ -170,23 +186,19 @@ final class SharedVolumes implements VolumeUser, AutoCloseable {
      *
      * <p>Whoever writes a replica that goes has ended before: both would give back the space that it has reserved. No move of the
      * block runs meanwhile: it would take the other replica for the one that it copies, or bring the block to the names that are
-     * deleted here. A writer that ends may wait for a move, so the wait for it does not keep moves out.
+     * deleted here. A writer that ends may wait for a move, so the wait for it does not keep moves out. An interrupt ends the wait,
+     * and leaves the replica of that writer and those after it undecided: the one on the shared path is not served.
      */
-    void settle(String pool, ReplicaInfo shared) throws IOException {
-        boolean isPatient = true;
-        for (ReplicaInPipeline written = decide(pool, shared, true); written != null; written = decide(pool, shared, isPatient)) {
-            isPatient = isStopped(written);
+    void settle(List<SharedVolume.Twice> all) throws IOException {
+        for (SharedVolume.Twice twice : all) {
+            settle(twice.pool(), twice.replica(), new WriterStops(node.getDnConf().getXceiverStopTimeout(), Time::monotonicNow));
         }
     }
 
-    /** Whoever writes it writes for a pipeline that has gone on without it. */
-    private boolean isStopped(ReplicaInPipeline written) {
-        try {
-            written.stopWriter(node.getDnConf().getXceiverStopTimeout());
-            return true;
-        } catch (IOException e) {
-            LOG.warn("Verbena hhh-l: {} is given up, and its writer does not end: {}", written, e.toString());
-            return false; // readers need the other replica; the space is given back when the writer ends
+    private void settle(String pool, ReplicaInfo shared, WriterStops stops) throws IOException {
+        boolean isPatient = true;
+        for (ReplicaInPipeline written = decide(pool, shared, true); written != null; written = decide(pool, shared, isPatient)) {
+            isPatient = stops.stop(written);
         }
     }
 

@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
@@ -327,7 +328,7 @@ class NewerReplicaTest {
     private static Doing settle(TierCluster cluster, ReplicaInfo shared) throws IOException {
         String pool = located(cluster).getBlock().getBlockPoolId();
         return new Doing(() -> {
-            cluster.dataset().sharedVolumes().settle(pool, shared);
+            cluster.dataset().sharedVolumes().settle(List.of(new SharedVolume.Twice(pool, shared)));
             return null;
         });
     }
@@ -397,6 +398,48 @@ class NewerReplicaTest {
             });
             settles.end();
             assertSame(shared, cluster.replica(block));
+        }
+    }
+
+    /** Writes a replica on the SSD, in spite of all interrupts, until it is told to end. */
+    private static Doing write(TierCluster cluster, ExtendedBlock block, CompletableFuture<ReplicaInfo> begun,
+            CompletableFuture<Void> ends) {
+        return new Doing(() -> {
+            try (ReplicaHandler made = cluster.dataset().createRbw(StorageType.SSD, null, block, false, 0)) {
+                begun.complete(made.getReplica().getReplicaInfo());
+                ends.join();
+                return null;
+            }
+        });
+    }
+
+    @Test
+    void an_interrupt_stops_an_adoption_that_waits_for_a_writer_and_nothing_is_decided() throws Exception {
+        try (TierCluster cluster = begun()) {
+            ExtendedBlock block = located(cluster).getBlock();
+            Path data = cluster.volume(StorageType.ARCHIVE).getCurrentDir().toPath().getParent();
+            SharedVolumes volumes = cluster.dataset().sharedVolumes();
+            volumes.lost(data);
+            CompletableFuture<ReplicaInfo> own = new CompletableFuture<>();
+            CompletableFuture<Void> ends = new CompletableFuture<>();
+            Doing writer = write(cluster, block, own, ends);
+            ReplicaInfo written = own.get();
+            Doing adopts = new Doing(() -> {
+                assertThrows(InterruptedIOException.class, () -> volumes.serve(data));
+                assertTrue(Thread.interrupted());
+                return null;
+            });
+            LocalHdfs.until("the adoption waits for the writer", () -> adopts.isHeldUpBy(writer));
+            adopts.interrupt();
+            adopts.end();
+            assertSame(written, cluster.replica(block));
+            assertTrue(written.blockDataExists());
+            assertTrue(cluster.dataset().getVolumeList().stream().noneMatch(SharedVolume.class::isInstance));
+            ends.complete(null);
+            writer.end();
+            volumes.serve(data);
+            assertEquals(StorageType.ARCHIVE, cluster.kept(block));
+            assertFalse(written.blockDataExists());
         }
     }
 }
