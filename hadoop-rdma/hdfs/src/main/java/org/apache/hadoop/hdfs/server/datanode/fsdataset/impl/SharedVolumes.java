@@ -191,8 +191,23 @@ final class SharedVolumes implements VolumeUser, AutoCloseable {
      */
     void settle(List<SharedVolume.Twice> all) throws IOException {
         for (SharedVolume.Twice twice : all) {
-            settle(twice.pool(), twice.replica(), new WriterStops(node.getDnConf().getXceiverStopTimeout(), Time::monotonicNow));
+            interruptWriter(twice.pool(), twice.replica());
         }
+        WriterStops stops = new WriterStops(node.getDnConf().getXceiverStopTimeout(), Time::monotonicNow);
+        for (SharedVolume.Twice twice : all) {
+            settle(twice.pool(), twice.replica(), stops);
+        }
+    }
+
+    /** Whoever writes it writes for a pipeline that has gone on without it. */
+    private void interruptWriter(String pool, ReplicaInfo shared) throws IOException {
+        dataset.guard().locked(pool, () -> {
+            ReplicaInfo own = dataset.volumeMap.get(pool, shared.getBlockId());
+            if (NewerReplica.isShared(own, shared) && isWritten(own)) {
+                ((ReplicaInPipeline) own).interruptThread();
+            }
+            return null;
+        });
     }
 
     private void settle(String pool, ReplicaInfo shared, WriterStops stops) throws IOException {

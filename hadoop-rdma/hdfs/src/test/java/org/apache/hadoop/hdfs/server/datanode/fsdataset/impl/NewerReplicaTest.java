@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.DFSClient;
 import org.apache.hadoop.hdfs.LocalHdfs;
@@ -440,6 +441,52 @@ class NewerReplicaTest {
             volumes.serve(data);
             assertEquals(StorageType.ARCHIVE, cluster.kept(block));
             assertFalse(written.blockDataExists());
+        }
+    }
+
+    /** Writes until it is interrupted and another writer is, too. Its replica is given up later. */
+    private static Doing writeTogether(TierCluster cluster, ExtendedBlock block, CompletableFuture<ReplicaInfo> begun,
+            CountDownLatch interrupts, CompletableFuture<Void> all) {
+        return new Doing(() -> {
+            try (ReplicaHandler made = cluster.dataset().createRbw(StorageType.SSD, null, block, false, 0)) {
+                ReplicaInfo replica = made.getReplica().getReplicaInfo();
+                begun.complete(replica);
+                assertThrows(InterruptedException.class, () -> Thread.sleep(Long.MAX_VALUE));
+                interrupts.countDown();
+                if (interrupts.getCount() == 0) {
+                    all.complete(null);
+                }
+                all.join();
+                assertSame(replica, cluster.replica(block));
+                return null;
+            }
+        });
+    }
+
+    @Test
+    void writers_of_several_replicas_are_interrupted_before_one_of_them_is_waited_for() throws Exception {
+        try (TierCluster cluster = begun()) {
+            ExtendedBlock block = located(cluster).getBlock();
+            String pool = block.getBlockPoolId();
+            ReplicaInfo shared = cluster.replica(block);
+            cluster.dataset().volumeMap.remove(pool, block.getLocalBlock());
+            ExtendedBlock second = new ExtendedBlock(pool, block.getBlockId() + 1, BYTES, block.getGenerationStamp());
+            ReplicaInfo other = new ReplicaBuilder(ReplicaState.FINALIZED).setBlock(second.getLocalBlock())
+                .setFsVolume(cluster.volume(StorageType.ARCHIVE)).setDirectoryToUse(work.toFile()).build();
+            CompletableFuture<ReplicaInfo> begun = new CompletableFuture<>();
+            CompletableFuture<ReplicaInfo> begunToo = new CompletableFuture<>();
+            CompletableFuture<Void> all = new CompletableFuture<>();
+            CountDownLatch interrupts = new CountDownLatch(2);
+            Doing one = writeTogether(cluster, block, begun, interrupts, all);
+            Doing two = writeTogether(cluster, second, begunToo, interrupts, all);
+            begun.get();
+            begunToo.get();
+            cluster.dataset().sharedVolumes().settle(List.of(new SharedVolume.Twice(pool, shared),
+                new SharedVolume.Twice(pool, other)));
+            one.end();
+            two.end();
+            assertSame(shared, cluster.replica(block));
+            assertSame(other, cluster.replica(second));
         }
     }
 }
