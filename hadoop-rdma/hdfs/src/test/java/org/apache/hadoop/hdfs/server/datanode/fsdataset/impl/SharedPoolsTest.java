@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 
 import java.io.IOException;
 import java.io.OutputStream;
+import java.lang.reflect.Field;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -87,6 +88,26 @@ class SharedPoolsTest {
         cluster.dataNode().refreshNamenodes(conf);
     }
 
+    /** A path that was away gets no new replicas for a minute: for the writes of this test it is over. */
+    private void endPause() {
+        try {
+            Object trouble = member(cluster.dataset().sharedTier(), "trouble");
+            synchronized (trouble) {
+                Field any = trouble.getClass().getDeclaredField("any");
+                any.setAccessible(true);
+                any.setBoolean(trouble, false);
+            }
+        } catch (ReflectiveOperationException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static Object member(Object owner, String name) throws ReflectiveOperationException {
+        Field field = owner.getClass().getDeclaredField(name);
+        field.setAccessible(true);
+        return field.get(owner);
+    }
+
     /**
      * Writes a file until it lies on the shared path: the NameNode hears of the volume at some time, and a DataNode that has not
      * looked at the path for a lease puts its replicas elsewhere.
@@ -95,6 +116,7 @@ class SharedPoolsTest {
         files.mkdirs(COLD);
         files.setStoragePolicy(COLD, "COLD");
         TierCluster.until(name + " is on the shared path", () -> {
+            endPause();
             try {
                 create(files, name);
                 StorageType[] types = located(files, name).getStorageTypes();
