@@ -25,7 +25,7 @@ import org.verbena.core.plugin.Remote;
 final class Link {
     private static final Logger LOG = LoggerFactory.getLogger(Link.class);
     private static final String DOWN = "Verbena: map outputs of {} come by HTTP for now: {}";
-    private static final int HTTP_MILLIS = 10_000;
+    static final int HTTP_MILLIS = 10_000;
     private static final int ANSWER_SECONDS = 60;
     private static final int MAX_ADDRESS = 1024;
 
@@ -145,7 +145,7 @@ final class Link {
         URL url = new URL(base.getProtocol(), base.getHost(), base.getPort(), AddressHandler.PATH + "?job=" + job);
         HttpURLConnection http = (HttpURLConnection) url.openConnection();
         http.setConnectTimeout(HTTP_MILLIS);
-        http.setReadTimeout(HTTP_MILLIS);
+        http.setReadTimeout(readMillis(begun));
         String hash = SecureShuffleUtils.hashFromString(SecureShuffleUtils.buildMsgFrom(url), secret);
         http.addRequestProperty(SecureShuffleUtils.HTTP_HEADER_URL_HASH, hash);
         http.addRequestProperty(ShuffleHeader.HTTP_HEADER_NAME, ShuffleHeader.DEFAULT_HTTP_HEADER_NAME);
@@ -164,6 +164,11 @@ final class Link {
         } finally {
             http.disconnect();
         }
+    }
+
+    /** A node starts the core for a job before it answers: fetchers that are told to wait longer than for HTTP do so. */
+    static int readMillis(Attempt begun) {
+        return (int) Math.max(HTTP_MILLIS, begun.leftMillis());
     }
 
     private static String cause(int status, HttpURLConnection http) throws IOException {
