@@ -10,6 +10,7 @@
 
 #include "deny.h"
 #include "pair.h"
+#include "users.h"
 
 using multi::counter;
 using multi::Node;
@@ -480,8 +481,8 @@ TEST(Copied, an_owner_that_was_killed_is_a_lost_peer)
 
 TEST(Copied, a_process_of_another_user_is_refused_by_the_kernel_and_served_by_packets)
 {
-    if (geteuid() != 0)
-        GTEST_SKIP() << "only root can be two users";
+    if (!can_become(60001) || !can_become(60002))
+        GTEST_SKIP() << CANNOT_BECOME;
     auto codes = multi::launch(2, [](int rank, Shared &shared) {
         MUST(setenv("VBN_SECURITY_SAME_USER", "false", 1) == 0);
         MUST(setgid(60001) == 0 && setuid(static_cast<uid_t>(60001 + rank)) == 0);

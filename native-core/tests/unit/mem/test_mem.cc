@@ -228,11 +228,10 @@ TEST_F(Mem, DirectoriesAndFilesOpenToOthersAreRefused)
     vbn_mem_t *second = nullptr;
     EXPECT_EQ(bench_alloc(owner, 10, VBN_BACKING_FILE, (directory + "/b").c_str(), &second), VBN_ERR_ACCESS);
     chmod(directory.c_str(), 0700);
-    if (geteuid() == 0) {
-        ASSERT_EQ(chown(path.c_str(), 12345, 12345), 0);
+    if (chown(path.c_str(), 12345, 12345) == 0) {
         EXPECT_EQ(open_again(), VBN_ERR_ACCESS);
     } else {
-        std::cout << "not root: files of another user are not tried\n";
+        std::cout << "no file can be given away here: those of another user are not tried\n";
     }
     EXPECT_EQ(bench_alloc(owner, 10, VBN_BACKING_FILE, path.c_str(), &second), VBN_ERR_SYSTEM) << "exists already";
     mem_free(mem);

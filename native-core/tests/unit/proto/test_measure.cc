@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -217,10 +218,10 @@ TEST_F(MeasureFile, of_somebody_else_or_open_to_others_is_refused)
         EXPECT_FALSE(readable());
     }
     expect_rewritten();
-    if (geteuid() == 0) {
-        ASSERT_EQ(chown(path.c_str(), 12345, 12345), 0);
+    if (chown(path.c_str(), 12345, 12345) == 0)
         expect_rewritten();
-    }
+    else
+        std::cout << "no file can be given away here: one of another user is not tried\n";
 }
 
 TEST_F(MeasureFile, that_is_a_link_is_not_followed)

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "harness.h"
+#include "users.h"
 
 extern "C" {
 vbn_status_t mem_alloc(struct mem_registry *, size_t, vbn_backing_t, const char *, vbn_mem_t **);
@@ -444,8 +445,8 @@ TEST_F(ShmImport, WithoutADescriptorLeftAnImportFailsAndTheConnectionLives)
 
 TEST_F(ShmProcess, AConnectionOfAnotherUserIsRefusedWithTheSettingByName)
 {
-    if (geteuid() != 0)
-        GTEST_SKIP() << "needs root, to run a process as another user";
+    if (!can_become(65534))
+        GTEST_SKIP() << CANNOT_BECOME;
     start([](int in, int) {
         Address address;
         if (!take(in, &address) || setuid(65534) != 0)
