@@ -173,8 +173,17 @@ void dial_and_wait(int rank, Shared &shared, Pace pace, int busy)
     MUST(vbn_close(context) == VBN_OK);
 }
 
+/* Those of the one that is dialled: a socket each, and some of its own. */
+bool enough_descriptors()
+{
+    rlimit limit;
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max >= kDiallers + 100;
+}
+
 void expect_all_arrive(Pace pace, int busy)
 {
+    if (!enough_descriptors())
+        GTEST_SKIP() << "too few descriptors for a thousand connections: raise ulimit -Hn to 2048";
     auto results = multi::launch(
         kProcesses,
         [&](int rank, Shared &shared) {
