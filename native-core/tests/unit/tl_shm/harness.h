@@ -69,7 +69,7 @@ size_t lane_memory(const lane_t *lane); /* bytes in memory of the ring that this
 size_t lane_mapped(const lane_t *lane); /* of its mapping */
 bool lane_small(const lane_t *lane);    /* what this side sends goes through a small ring */
 bool lane_growing(const lane_t *lane);  /* and GROW is not answered */
-/* Sends and drives both (b may be NULL) until what this side sends goes through a grown ring; false after 20 s. */
+/* Sends and drives both (b may be NULL) until what this side sends goes through a grown ring; false after 100 s. */
 bool lane_grow(lane_t *lane, side_t *a, side_t *b);
 void lane_ask_growth(lane_t *lane);         /* the next send asks for it, as after much traffic */
 void side_let_grow(side_t *side, bool let); /* false: as if its rings took all the memory that they may */
@@ -100,7 +100,7 @@ bool lane_enter(lane_t *lane); /* the guard of the peer's memory */
 void lane_leave(lane_t *lane);
 bool lane_settled(lane_t *lane);
 
-/* Progresses both (b may be NULL) until *counter >= value; false after 20 s. */
+/* Progresses both (b may be NULL) until *counter >= value; false after 100 s. */
 bool drive_until(side_t *a, side_t *b, const unsigned *counter, unsigned value);
 bool drive_rx(side_t *a, side_t *b, const lane_t *lane, uint32_t packets);
 void drive(side_t *a, side_t *b, unsigned rounds);
@@ -110,7 +110,7 @@ bool drive_lanes(side_t *side, side_t *other, unsigned lanes);
 /* Packets with that payload and a short header that a ring takes while nobody reads it. */
 uint32_t ring_room(uint32_t slots, uint32_t chunks, uint32_t packet_max, uint32_t payload_bytes);
 /* Two threads through one ring in plain memory, whose counters of data wrap around; returns the number of wrong packets, or -1
- * after 20 s. */
+ * after two minutes in which none passed. */
 long ring_two_threads(uint32_t slots, uint32_t chunks, uint32_t packets, uint32_t payload_max);
 /* The same when the consumer looks at nothing but its bell while the ring is empty; light: with one membarrier, and fences of
  * the producer from then on; often: with a membarrier each time. -2: no such. */

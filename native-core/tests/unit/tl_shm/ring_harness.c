@@ -9,19 +9,28 @@
 #include "harness.h"
 #include "tl/shm/shm_private.h"
 
-#define LIMIT_NS (120 * UINT64_C(1000000000)) /* on a busy machine a yield may take tenths of a second */
+#define LIMIT_NS (120 * UINT64_C(1000000000)) /* of one wait: on a busy machine a yield may take tenths of a second */
 
 typedef struct job {
     shm_tx_t tx;
     uint32_t packets;
     uint32_t payload_max;
-    uint64_t limit_ns;
     bool failed;
 } job_t;
 
 static uint32_t length_of(uint32_t number, uint32_t payload_max)
 {
     return number % 3 == 0 ? number % 64 : (number * 2654435761u >> 8) % (payload_max + 1);
+}
+
+/* Lets the other thread run. until: the end of this wait, 0 at its begin; false when it is past. */
+static bool waits(uint64_t *until)
+{
+    uint64_t now = os_now_ns();
+    if (*until == 0)
+        *until = now + LIMIT_NS;
+    sched_yield();
+    return now <= *until;
 }
 
 static void *produce(void *arg)
@@ -32,12 +41,11 @@ static void *produce(void *arg)
         uint32_t bytes = length_of(i, job->payload_max);
         memset(payload, (int)(i & 0xff), bytes);
         struct iovec iov = {payload, bytes};
+        uint64_t until = 0;
         vbn_status_t status;
-        while ((status = shm_tx_put(&job->tx, &i, sizeof(i), &iov, 1, bytes)) == VBN_BUSY) {
-            if (os_now_ns() > job->limit_ns)
-                break;
-            sched_yield();
-        }
+        do
+            status = shm_tx_put(&job->tx, &i, sizeof(i), &iov, 1, bytes);
+        while (status == VBN_BUSY && waits(&until));
         if (status != VBN_OK) {
             job->failed = true;
             break;
@@ -62,6 +70,7 @@ static bool frame_right(const shm_frame_t *frame, uint32_t number, uint32_t payl
 static long consume(shm_rx_t *rx, const job_t *job)
 {
     long wrong = 0;
+    uint64_t until = 0;
     for (uint32_t i = 0; i < job->packets;) {
         shm_frame_t frame;
         int found = shm_rx_peek(rx, &frame);
@@ -70,11 +79,11 @@ static long consume(shm_rx_t *rx, const job_t *job)
         if (found == 0) {
             if (shm_rx_unpublished(rx))
                 (void)shm_rx_publish(rx);
-            if (os_now_ns() > job->limit_ns)
+            if (!waits(&until))
                 return -1;
-            sched_yield();
             continue;
         }
+        until = 0;
         wrong += !frame_right(&frame, i++, job->payload_max);
         if (shm_rx_consume(rx, &frame))
             (void)shm_rx_publish(rx);
@@ -122,7 +131,7 @@ long ring_two_threads(uint32_t slots, uint32_t chunks, uint32_t packets, uint32_
     size_t bytes = shm_ring_bytes(&geometry, 4096);
     void *memory = zeroed(bytes);
     shm_rx_t rx;
-    job_t job = {.packets = packets, .payload_max = payload_max, .limit_ns = os_now_ns() + LIMIT_NS};
+    job_t job = {.packets = packets, .payload_max = payload_max};
     shm_rx_create(&rx, memory, &geometry, false, false);
     pthread_t thread;
     long wrong = -1;
