@@ -174,6 +174,9 @@ private:
     }
 };
 
+// Time of an end that flushes what must arrive: a process that stood still for all of it would close at once.
+constexpr uint64_t LONG_FLUSH = UINT64_C(120000000000);
+
 // Runs all nodes until `until`, at most 30 s (a limit against hanging, no measurement).
 inline bool drive(std::initializer_list<Node *> nodes, const std::function<bool()> &until, int limit_ms = 30000)
 {

@@ -130,7 +130,7 @@ TEST(TcpBatches, flush_delivers_them_although_the_caller_frees_them)
         Batch batch(15, 8192); // some are written and not reported yet, the others wait
         for (unsigned i = 0; i < 15; i++)
             ASSERT_GE(batch.send(ea, i), VBN_OK);
-        harness_disconnect(ea, VBN_CLOSE_FLUSH, 10000000000u);
+        harness_disconnect(ea, VBN_CLOSE_FLUSH, LONG_FLUSH);
         for (std::string &data : batch.data)
             std::fill(data.begin(), data.end(), 'X');
     }

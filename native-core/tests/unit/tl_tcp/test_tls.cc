@@ -239,7 +239,7 @@ TEST(TcpTls, what_was_sent_before_a_flushing_end_arrives)
     std::tie(ea, eb) = join(a, b);
     for (unsigned i = 0; i < 10; i++)
         ASSERT_GE(a.send(ea, "h", pattern(30000, i)), VBN_OK);
-    harness_disconnect(ea, VBN_CLOSE_FLUSH, UINT64_C(5000000000));
+    harness_disconnect(ea, VBN_CLOSE_FLUSH, LONG_FLUSH);
     a.eps.erase(ea);
     Ep &state = b.eps[eb];
     ASSERT_TRUE(drive({&a, &b}, [&] { return state.failed; }));

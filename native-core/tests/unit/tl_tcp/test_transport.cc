@@ -314,7 +314,7 @@ TEST(Tcp, an_endpoint_closed_while_answers_wait_delivers_them_with_flush)
     b.on_packet = [&](tl_ep *ep, Packet &&packet) {
         EXPECT_EQ(b.send(ep, packet.header), VBN_OK);
         if (++answered == 5)
-            harness_disconnect(ep, VBN_CLOSE_FLUSH, 20000000000u);
+            harness_disconnect(ep, VBN_CLOSE_FLUSH, LONG_FLUSH);
     };
     for (unsigned i = 0; i < 10; i++)
         ASSERT_EQ(a.send(ea, std::to_string(i)), VBN_OK);
@@ -335,7 +335,7 @@ TEST(Tcp, flush_delivers_what_was_sent_although_the_caller_frees_it)
         struct iovec iov = {data.data(), data.size()};
         ASSERT_EQ(VBN_INPROGRESS, harness_send(ea, "f", 1, &iov, 1, &iov));
         ASSERT_EQ(VBN_OK, a.send(ea, "last"));
-        harness_disconnect(ea, VBN_CLOSE_FLUSH, 10000000000u);
+        harness_disconnect(ea, VBN_CLOSE_FLUSH, LONG_FLUSH);
     }
     a.eps.erase(ea); // an upcall for it would throw
     Ep &sb = b.eps[eb];
@@ -353,7 +353,7 @@ TEST(Tcp, flush_before_the_connection_exists_delivers_too)
     Node a, b;
     tl_ep *ea = a.connect(b.address());
     ASSERT_EQ(VBN_OK, a.send(ea, "early"));
-    harness_disconnect(ea, VBN_CLOSE_FLUSH, 10000000000u);
+    harness_disconnect(ea, VBN_CLOSE_FLUSH, LONG_FLUSH);
     a.eps.erase(ea);
     ASSERT_TRUE(drive({&a, &b}, [&] { return b.accepted.size() == 1 && b.eps[b.accepted[0]].failed; }));
     ASSERT_EQ(1u, b.eps[b.accepted[0]].rx.size());
@@ -368,8 +368,8 @@ TEST(Tcp, both_sides_may_flush_at_once)
     EXPECT_EQ(descriptors + 2, open_descriptors());
     ASSERT_EQ(VBN_OK, a.send(ea, "x", std::string(100000, 'x')));
     ASSERT_EQ(VBN_OK, b.send(eb, "y", std::string(100000, 'y')));
-    harness_disconnect(ea, VBN_CLOSE_FLUSH, 5000000000u);
-    harness_disconnect(eb, VBN_CLOSE_FLUSH, 5000000000u);
+    harness_disconnect(ea, VBN_CLOSE_FLUSH, LONG_FLUSH);
+    harness_disconnect(eb, VBN_CLOSE_FLUSH, LONG_FLUSH);
     a.eps.clear();
     b.eps.clear();
     EXPECT_TRUE(drive({&a, &b}, [&] { return open_descriptors() == descriptors; }));
