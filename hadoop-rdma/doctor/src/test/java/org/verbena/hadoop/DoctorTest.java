@@ -130,6 +130,17 @@ class DoctorTest {
     }
 
     @Test
+    void theMeaningOfHsyncInModeHhhMIsSaid() throws IOException {
+        String text = report(key(DIGITS, "rw-------"), "verbena.hdfs.mode=hhh-m");
+        assertTrue(text.contains("ok    mode hhh-m: hsync of a block in memory is an hflush: a power cut of all hosts takes the "
+            + "data (verbena.hdfs.memory.hsync)"), text);
+        text = report(key(DIGITS, "rw-------"), "verbena.hdfs.mode=hhh-m", "verbena.hdfs.memory.hsync=refuse");
+        assertTrue(text.contains("ok    mode hhh-m: hsync of a block in memory fails (verbena.hdfs.memory.hsync)"), text);
+        text = report(key(DIGITS, "rw-------"), "verbena.hdfs.mode=hhh-m", "verbena.hdfs.memory.hsync=never");
+        assertTrue(text.contains("verbena.hdfs.memory.hsync=never is not possible; give memory or refuse"), text);
+    }
+
+    @Test
     void movesBetweenTiersAreSaidAndWrongMarksAreNamed() throws IOException {
         String text = report(key(DIGITS, "rw-------"), "verbena.hdfs.mode=hhh");
         assertTrue(text.contains("ok    memory tier: blocks leave it above 90 % of its size, down to 80 %; a block comes in after "

@@ -98,6 +98,10 @@ public final class HdfsCheck {
             report.add(Level.BAD, "mode hhh-m: dfs.replication is 1, and the NameNode refuses files with one replica; set it to 2 "
                 + "or more, or " + PluginSetting.HDFS_MEMORY_ALONE + "=true");
         }
+        if (tiers.mode() == Mode.HHH_M) {
+            report.add(Level.OK, "mode hhh-m: hsync of a block in memory " + (tiers.refusesSync() ? "fails"
+                : "is an hflush: a power cut of all hosts takes the data") + " (" + PluginSetting.HDFS_MEMORY_HSYNC + ")");
+        }
         if (tiers.mode() == Mode.HHH_L) {
             SharedCheck.look(tiers.shared(), report);
         }

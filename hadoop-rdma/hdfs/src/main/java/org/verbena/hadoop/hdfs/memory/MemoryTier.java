@@ -74,6 +74,11 @@ public final class MemoryTier {
         return location != null && location.equals(other);
     }
 
+    /** Whether {@code hsync} of a replica in this tier fails. */
+    public boolean refusesSync() {
+        return settings.refusesSync();
+    }
+
     /** The folder, after {@link #prepare}. */
     public Path folder() {
         return folder;

@@ -13,9 +13,11 @@ import org.verbena.core.plugin.SettingTable;
  * @param memorySize bytes of the memory tier; 0 = derived
  * @param memoryDir where the memory tiers of this host's DataNodes are
  * @param memoryAlone whether a single replica may lie in memory
+ * @param refusesSync whether {@code hsync} of a block in memory fails
  * @param shared the shared path of {@link Mode#HHH_L}
  */
-public record TierConf(Mode mode, long memorySize, String memoryDir, boolean memoryAlone, SharedConf shared) {
+public record TierConf(Mode mode, long memorySize, String memoryDir, boolean memoryAlone, boolean refusesSync,
+        SharedConf shared) {
     private static final String SHARED_MEMORY = "/dev/shm";
     /** HiBD's name of a mode that is no mode of HDFS here. */
     private static final String WITH_BUFFER = "hhh-l-bb";
@@ -32,11 +34,13 @@ public record TierConf(Mode mode, long memorySize, String memoryDir, boolean mem
                 + "file system lustre:, which takes the place of HDFS: set fs.defaultFS to lustre:///, and the properties of "
                 + "docs/lustre.md and docs/burst-buffer.md");
         }
-        return new TierConf(Mode.of(table.choice(PluginSetting.HDFS_MODE)),
+        Mode mode = Mode.of(table.choice(PluginSetting.HDFS_MODE));
+        return new TierConf(mode,
             table.isSet(PluginSetting.HDFS_MEMORY_SIZE) ? table.size(PluginSetting.HDFS_MEMORY_SIZE) : 0,
             table.isSet(PluginSetting.HDFS_MEMORY_DIR) ? table.text(PluginSetting.HDFS_MEMORY_DIR)
                 : SHARED_MEMORY + "/verbena-hdfs-" + System.getProperty("user.name"),
-            table.bool(PluginSetting.HDFS_MEMORY_ALONE), SharedConf.of(table));
+            table.bool(PluginSetting.HDFS_MEMORY_ALONE),
+            table.choice(PluginSetting.HDFS_MEMORY_HSYNC).equals("refuse") && mode == Mode.HHH_M, SharedConf.of(table));
     }
 
     /** Whether replicas are kept in tiers. */

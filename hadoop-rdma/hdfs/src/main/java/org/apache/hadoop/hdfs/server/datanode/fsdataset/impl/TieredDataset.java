@@ -21,6 +21,7 @@ import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.ReplicaState;
 import org.apache.hadoop.hdfs.server.common.Storage.StorageDirectory;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.datanode.DataStorage;
+import org.apache.hadoop.hdfs.server.datanode.FileIoProvider;
 import org.apache.hadoop.hdfs.server.datanode.Replica;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaHandler;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
@@ -204,7 +205,8 @@ public final class TieredDataset extends FsDatasetImpl {
         } else if (!memoryTier.is(location)) {
             return super.createFsVolume(id, folder, location);
         }
-        memory = new MemoryVolume(this, id, folder, node.getFileIoProvider(), node.getConf(), memoryTier.ledger());
+        FileIoProvider files = memoryTier.refusesSync() ? new UnsyncedFiles(node.getConf(), node) : node.getFileIoProvider();
+        memory = new MemoryVolume(this, id, folder, files, node.getConf(), memoryTier.ledger());
         return memory;
     }
 
@@ -331,7 +333,16 @@ public final class TieredDataset extends FsDatasetImpl {
 
     @Override
     public ReplicaRecoveryInfo initReplicaRecovery(RecoveringBlock block) throws IOException {
-        return change(block.getBlock(), () -> super.initReplicaRecovery(block));
+        return change(block.getBlock(), () -> {
+            try {
+                return super.initReplicaRecovery(block);
+            } catch (IOException e) { // if its files are why, it is this thread's replica by now
+                if (!UnsyncedFiles.cutOff(volumeMap.get(block.getBlock().getBlockPoolId(), block.getBlock().getBlockId()))) {
+                    throw e;
+                }
+                return super.initReplicaRecovery(block);
+            }
+        });
     }
 
     @Override

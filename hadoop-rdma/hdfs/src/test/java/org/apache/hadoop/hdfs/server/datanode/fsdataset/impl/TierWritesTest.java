@@ -10,9 +10,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Path;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.client.HdfsDataOutputStream;
+import org.apache.hadoop.hdfs.client.HdfsDataOutputStream.SyncFlag;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -69,6 +73,17 @@ class TierWritesTest {
         assertEquals(0, cluster.files().getFileStatus(TierCluster.path("refused")).getLen());
         below.forEach(volume -> volume.releaseReservedSpace(Long.MAX_VALUE / 4));
         assertTrue(hasCopy(cluster.write("taken", BYTES)));
+    }
+
+    @Test
+    void hsync_that_ends_a_block_waits_for_its_copy() throws Exception {
+        byte[] content = TierCluster.content("ended", BYTES);
+        try (FSDataOutputStream out = cluster.files().create(TierCluster.path("ended"))) {
+            out.write(content);
+            ((HdfsDataOutputStream) out).hsync(EnumSet.of(SyncFlag.END_BLOCK));
+            assertTrue(hasCopy(cluster.block("ended")));
+        }
+        assertArrayEquals(content, cluster.read("ended"));
     }
 
     @Test
