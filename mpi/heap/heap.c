@@ -25,7 +25,6 @@ static __thread int inside __attribute__((tls_model("initial-exec")));
 static heap_memory_t memory = {.fd = -1};
 static rt_blocks_t blocks;
 static size_t kept;         /* about so many bytes were freed since pages went back */
-static size_t reached;      /* bytes from the base that were handed out once, at most */
 static const char *refused; /* there is none: why */
 static _Atomic size_t open; /* bytes; 0: not there (yet) */
 
@@ -83,9 +82,9 @@ static rt_block_t *take(size_t alignment, size_t size, size_t *old_p)
     rt_block_t *block = is_open() ? rt_blocks_take(&blocks, alignment, size) : NULL;
     if (block == NULL)
         return NULL;
-    *old_p = block->offset < reached ? reached - block->offset : 0;
-    if (block->offset + block->size > reached)
-        reached = block->offset + block->size;
+    *old_p = block->offset < memory.reached ? memory.reached - block->offset : 0;
+    if (block->offset + block->size > memory.reached)
+        memory.reached = block->offset + block->size;
     kept -= kept < block->size ? kept : block->size;
     return block;
 }
@@ -132,7 +131,7 @@ static void give_pages_back(void)
     for (unsigned class = RETURNED; class < RT_BLOCKS_CLASSES; class++)
         for (const rt_block_t *one = blocks.free_ones[class]; one != NULL; one = one->next) {
             const size_t start = (one->offset + PAGE - 1) / PAGE * PAGE;
-            const size_t end = one->offset + one->size < reached ? one->offset + one->size : reached;
+            const size_t end = one->offset + one->size < memory.reached ? one->offset + one->size : memory.reached;
             if (end / PAGE * PAGE > start)
                 heap_empty(&memory, start, end / PAGE * PAGE - start);
         }
@@ -170,14 +169,25 @@ int heap_resize(void *address, size_t size)
 
 __attribute__((visibility("default"))) int verbena_heap_share(rt_heap_share_t *share);
 
+/* Mutex held. NULL: none. */
+static const char *why_not_shared(void)
+{
+    if (!is_open())
+        return refused;
+    if (memory.fd < 0)
+        return "this process is a child of fork(), whose heap is a copy";
+    if (!heap_has_file(&memory))
+        return "the program has closed its descriptor; let it close those alone that it has opened";
+    return NULL;
+}
+
 int verbena_heap_share(rt_heap_share_t *share)
 {
     heap_lock();
-    const int has = is_open() && memory.fd >= 0;
+    share->cause = why_not_shared();
+    const int has = share->cause == NULL;
     if (has)
         *share = (rt_heap_share_t){.fd = memory.fd, .base = memory.base, .size = memory.size};
-    else
-        share->cause = refused != NULL ? refused : "this process is a child of fork(), whose heap is a copy";
     heap_unlock();
     return has ? 0 : -1;
 }

@@ -6,11 +6,14 @@
  *    back to the host when more than HEAP_KEPT bytes were freed. H3 The mapping and its file stay until the process ends: a peer
  *    that reads a block which its owner has freed gets old bytes or zeros, never a signal. H4 A child of fork() has a copy of its
  *    own, made before fork() returns in either process; no peer maps that. H5 Any thread may call; a mutex guards all.
+ * H6 The program may close the memfd's descriptor, or put another file in its place (a shell's `exec 3>file`): then it is the
+ *    program's, and nothing here reads or closes it.
  */
 #ifndef VERBENA_HEAP_H
 #define VERBENA_HEAP_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #define HEAP_LEAST ((size_t)32 << 10)
 #define HEAP_KEPT ((size_t)32 << 20)
@@ -29,11 +32,16 @@ int heap_resize(void *block, size_t size);
 typedef struct heap_memory {
     unsigned char *base;
     size_t size;
-    int fd; /* -1: a copy in a child of fork() */
+    size_t reached; /* bytes from the base that were handed out once, at most */
+    int fd;         /* -1: a copy in a child of fork() */
+    dev_t device;   /* the memfd: H6 */
+    ino_t file;
 } heap_memory_t;
 
 /* Makes it. NULL, or why that is not possible. */
 const char *heap_map(heap_memory_t *memory);
+/* Whether the descriptor is still the memfd's: H6. */
+int heap_has_file(const heap_memory_t *memory);
 /* The pages of the range are zeros now, and do not exist. */
 void heap_empty(const heap_memory_t *memory, size_t offset, size_t length);
 /* In a child of fork(): the memory is replaced by a private one with the same bytes. */

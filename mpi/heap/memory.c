@@ -8,11 +8,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "heap/heap.h"
 
 #define SIZE_LEAST ((uint64_t)64 << 20)
+#define FD_LEAST 500 /* programs number their own descriptors from 3 on, and may do so without a look: H6 */
+#define PART 4096u   /* of bytes that are copied without the file: the smallest page */
 
 void heap_say(const char *what, const char *cause)
 {
@@ -54,18 +57,41 @@ static int counts_reservations(void)
     return mode == '2';
 }
 
+static int make_file(void)
+{
+    const int fd = memfd_create("verbena-heap", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    const int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FD_LEAST);
+    if (high < 0) /* ulimit -n is low: it stays where it is */
+        return fd;
+    (void)close(fd);
+    return high;
+}
+
+static const char *why_no_file(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOMEM ? "no descriptor or no memory is left"
+                                                                 : "memfd_create is refused";
+}
+
+int heap_has_file(const heap_memory_t *memory)
+{
+    struct stat found;
+    return fstat(memory->fd, &found) == 0 && found.st_dev == memory->device && found.st_ino == memory->file;
+}
+
 const char *heap_map(heap_memory_t *memory)
 {
+    struct stat file;
     const uint64_t size = wanted_bytes();
     if (size == 0)
         return "ulimit -v or ulimit -f is too low; raise it";
     if (counts_reservations())
         return "the kernel refuses memory that is reserved (vm.overcommit_memory=2)";
-    const int fd = memfd_create("verbena-heap", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    const int fd = make_file();
     if (fd < 0)
-        return errno == EPERM || errno == ENOSYS ? "memfd_create is refused" : "no descriptor or no memory is left";
+        return why_no_file(errno);
     void *base = MAP_FAILED;
-    if (ftruncate(fd, (off_t)size) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0)
+    if (fstat(fd, &file) == 0 && ftruncate(fd, (off_t)size) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0)
         base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (base == MAP_FAILED) {
         (void)close(fd);
@@ -73,7 +99,7 @@ const char *heap_map(heap_memory_t *memory)
     }
     (void)madvise(base, size, MADV_DONTDUMP); /* a core file would make the kernel allocate all pages */
     (void)madvise(base, size, MADV_HUGEPAGE); /* where the host allows that for shared memory */
-    *memory = (heap_memory_t){.base = base, .size = size, .fd = fd};
+    *memory = (heap_memory_t){.base = base, .size = size, .fd = fd, .device = file.st_dev, .file = file.st_ino};
     return NULL;
 }
 
@@ -89,12 +115,9 @@ static void end_child(void)
     _exit(127);
 }
 
-void heap_copy(heap_memory_t *memory)
+/* What has pages. */
+static void copy_by_file(const heap_memory_t *memory, unsigned char *copy)
 {
-    unsigned char *copy = mmap(NULL, memory->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                               -1, 0);
-    if (copy == MAP_FAILED)
-        end_child();
     off_t end = 0;
     for (off_t start; (start = lseek(memory->fd, end, SEEK_DATA)) >= 0;) {
         end = lseek(memory->fd, start, SEEK_HOLE);
@@ -102,8 +125,29 @@ void heap_copy(heap_memory_t *memory)
             end_child();
         memcpy(copy + start, memory->base + start, (size_t)(end - start));
     }
+}
+
+/* Without the file nothing says which bytes have pages: all that were handed out are read. Zeros are there already. */
+static void copy_by_bytes(const heap_memory_t *memory, unsigned char *copy)
+{
+    for (size_t at = 0; at < memory->reached; at += PART) {
+        const unsigned char *from = memory->base + at;
+        if (from[0] != 0 || memcmp(from, from + 1, PART - 1) != 0)
+            memcpy(copy + at, from, PART);
+    }
+}
+
+void heap_copy(heap_memory_t *memory)
+{
+    const int has_file = heap_has_file(memory);
+    unsigned char *copy = mmap(NULL, memory->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                               -1, 0);
+    if (copy == MAP_FAILED)
+        end_child();
+    (has_file ? copy_by_file : copy_by_bytes)(memory, copy);
     if (mremap(copy, memory->size, memory->size, MREMAP_MAYMOVE | MREMAP_FIXED, memory->base) == MAP_FAILED)
         end_child();
-    (void)close(memory->fd);
+    if (has_file)
+        (void)close(memory->fd);
     memory->fd = -1;
 }

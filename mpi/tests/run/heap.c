@@ -5,6 +5,7 @@
 #define RULE_OWN_MAIN
 #include "rule.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -413,6 +414,21 @@ static void returns(void)
     free(again);
 }
 
+/* The program's own, as it may believe: before the library is there. */
+static void close_descriptor(void)
+{
+    char name[64], target[64];
+    DIR *all = opendir("/proc/self/fd");
+    for (const struct dirent *one; (one = readdir(all)) != NULL;) {
+        (void)snprintf(name, sizeof(name), "/proc/self/fd/%.20s", one->d_name);
+        const ssize_t length = readlink(name, target, sizeof(target) - 1);
+        target[length > 0 ? length : 0] = 0;
+        if (strstr(target, "memfd:verbena-heap") != NULL)
+            close(atoi(one->d_name));
+    }
+    closedir(all);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -423,8 +439,10 @@ int main(int argc, char **argv)
         {"forks", forks},       {"threads", threads},         {"returns", returns}, {"reductions", reductions}};
     unsigned char *early = malloc(LARGE);
     memset(early, 5, LARGE);
-    if (argc > 2) /* before the library is there */
+    if (argc > 2 && strcmp(argv[2], "early") == 0) /* before the library is there */
         forks();
+    if (argc > 2 && strcmp(argv[2], "closed") == 0)
+        close_descriptor();
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -74,6 +74,25 @@ def stands_aside(build):
     return wrong
 
 
+def closed_descriptors(build):
+    """A program that closes the heap's descriptor keeps its blocks; a line says why others do not map them."""
+    ask_for_malloc(build)
+    status, out, err = launch(build, "-n", 2, build / "tests/heap", "collectives", "closed", environment=NODE)
+    return expect(status == 0 and err.count("mpi.heap=node has no effect: the program has closed its descriptor") == 2 and
+                  err.count("\n") == 2, status, out, err)
+
+
+def descriptors_of_a_shell(build):
+    """It gives numbers to files of its own, whatever has them: its children have its text nevertheless."""
+    ask_for_malloc(build)
+    if shutil.which("bash") is None:
+        raise Skipped("bash is not installed")
+    script = ('text=$(head -c 300000 /dev/zero | tr "\\0" a); for fd in {3..30}; do eval "exec $fd>/dev/null"; done; '
+              'echo "$(echo "${text:0:3}${#text}${text: -3}")"')
+    status, out, err = launch(build, "-n", 1, "bash", "-c", script, environment=NODE)
+    return expect((status, out, err) == (0, "aaa300000aaa\n", ""), status, out, err)
+
+
 def path_that_cannot_be_preloaded(build):
     """The loader would take a path with a space for two, and complain in each process."""
     ask_for_malloc(build)
@@ -120,5 +139,5 @@ def other_programs(build):
     return expect(status == 0 and out.splitlines() == ["0 5"] * 2, out, err)
 
 
-TESTS = (in_ranks, in_one_process, without_kernel_copies, read_by_reductions, bits_of_reductions, stands_aside,
-         path_that_cannot_be_preloaded, explains, keeps_preloaded, other_programs)
+TESTS = (in_ranks, in_one_process, without_kernel_copies, read_by_reductions, bits_of_reductions, stands_aside, closed_descriptors,
+         descriptors_of_a_shell, path_that_cannot_be_preloaded, explains, keeps_preloaded, other_programs)

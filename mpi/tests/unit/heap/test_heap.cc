@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_heap.cc - the blocks of mpi/heap, without malloc: contents, alignment, zeros, pages, threads, fork().
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -121,6 +123,31 @@ TEST(Heap, a_child_has_a_copy_that_nobody_shares)
     EXPECT_EQ(status, 0);
     EXPECT_EQ(block[0], 1);
     EXPECT_EQ(block[MIB - 1], 1);
+    heap_give(block);
+}
+
+// H6: as a shell does by `exec 3>file`.
+TEST(Heap, a_child_has_its_bytes_and_the_programs_file_where_that_took_the_descriptor)
+{
+    uint8_t *block = take(MIB);
+    rt_heap_share_t share;
+    memset(block, 1, MIB);
+    ASSERT_EQ(verbena_heap_share(&share), 0);
+    const int fd = share.fd, own = dup(fd), file = memfd_create("of the program", 0);
+    ASSERT_EQ(dup2(file, fd), fd);
+    EXPECT_NE(verbena_heap_share(&share), 0);
+    EXPECT_NE(std::string(share.cause).find("has closed its descriptor"), std::string::npos) << share.cause;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(block[0] == 1 && memcmp(block, block + 1, MIB - 1) == 0 && write(fd, "text", 4) == 4 ? 0 : 1);
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(lseek(file, 0, SEEK_END), 4);
+    ASSERT_EQ(dup2(own, fd), fd);
+    EXPECT_EQ(verbena_heap_share(&share), 0);
+    close(own);
+    close(file);
     heap_give(block);
 }
 
