@@ -11,7 +11,8 @@
 void flat_barrier(sched_t *sched);
 void flat_bcast(sched_t *sched, void *buffer, size_t length, int root);
 
-/* reduce.c */
+/* reduce.c: memory of the schedule for so many elements, which apply may write. NULL: none is left. */
+void *flat_room(sched_t *sched, size_t count, const grp_reduce_t *reduce);
 void flat_reduce(sched_t *sched, void *inout, size_t count, const grp_reduce_t *reduce, int root);
 void flat_allreduce(sched_t *sched, void *inout, size_t count, const grp_reduce_t *reduce);
 

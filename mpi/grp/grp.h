@@ -80,6 +80,8 @@ typedef struct grp_reduction {
     int foreign; /* apply calls a function of the program: a thread of the program does that, outside the runtime */
     /* to = a OP b with the bits of apply, for much data; to may be a or b. NULL: copy and apply. */
     void (*combine)(const void *a, const void *b, void *to, size_t count);
+    /* Bytes on both sides of inout that apply may write, too: a function of the program copies elements with their padding. */
+    size_t before, after;
 } grp_reduce_t;
 
 int grp_barrier(grp_t *grp);

@@ -16,11 +16,17 @@ typedef struct pair {
     void *other;
 } pair_t;
 
+void *flat_room(sched_t *sched, size_t count, const grp_reduce_t *reduce)
+{
+    unsigned char *memory = sched_memory(sched, reduce->before + count * reduce->element + reduce->after);
+    return memory == NULL ? NULL : memory + reduce->before;
+}
+
 static int pair_open(pair_t *pair, sched_t *sched, void *inout, size_t count, const grp_reduce_t *reduce)
 {
     *pair = (pair_t){
         .sched = sched, .reduce = reduce, .count = count, .length = count * reduce->element, .mine = inout};
-    pair->other = sched_size(sched) == 1 ? inout : sched_memory(sched, pair->length);
+    pair->other = sched_size(sched) == 1 ? inout : flat_room(sched, count, reduce);
     return pair->other != NULL;
 }
 

@@ -25,7 +25,7 @@ void steps_scan(sched_t *sched, const void *mine, void *result, size_t count, co
 {
     const size_t piece = flat_scan_piece(sched, count, reduce);
     const int rank = sched_rank(sched);
-    unsigned char *scratch = sched_memory(sched, count * reduce->element);
+    unsigned char *scratch = flat_room(sched, count, reduce);
     unsigned char *before = exclusive ? result : scratch;
     unsigned char *upto = exclusive ? scratch : result;
     size_t at = 0;

@@ -86,8 +86,10 @@ typedef struct coll_values {
     const grp_reduce_t *reduce;
     size_t n; /* elements of reduce */
     size_t bytes;
-    size_t shift; /* from a place to what the user's functions call the buffer */
-    int dense;    /* reduced where they lie */
+    size_t before; /* of a place's memory around these bytes: padding of the first element, */
+    size_t after;  /* and of the last one */
+    size_t shift;  /* from a place to what the user's functions call the buffer */
+    int dense;     /* reduced where they lie */
     MPI_Count count;
     MPI_Datatype type;
 } coll_values_t;

@@ -120,6 +120,8 @@ int coll_reduction(coll_t *coll, coll_values_t *values, MPI_Op op)
         reduction->count = (size_t)values->count;
         reduction->shift = values->shift;
         reduction->reduce.element = values->bytes;
+        reduction->reduce.before = values->before;
+        reduction->reduce.after = values->after;
     }
     if (!is_predefined(op)) {
         ((user_op_t *)op)->obj.refs++;

@@ -4,6 +4,22 @@
 #include "coll/coll.h"
 #include "err/err.h"
 
+/* The padding of the first element and of the last one: its bytes do not travel, but functions of the program may write them. */
+static void find_padding(const dt_type_t *type, coll_values_t *values)
+{
+    MPI_Aint end;
+    size_t all;
+    if ((MPI_Aint)type->extent <= 0 || __builtin_add_overflow(type->lb, (MPI_Aint)type->extent, &end))
+        return;
+    const size_t before = type->node->low > type->lb ? (size_t)(type->node->low - type->lb) : 0;
+    const size_t after = end > type->node->high ? (size_t)(end - type->node->high) : 0;
+    if (__builtin_add_overflow(values->bytes, before, &all) || __builtin_add_overflow(all, after, &all) ||
+        all > PTRDIFF_MAX)
+        return;
+    values->before = before;
+    values->after = after;
+}
+
 /* The bytes from the first to the last one of all elements, and where the first element's address lies from there. */
 static int span_of(const dt_type_t *type, size_t count, size_t *bytes_p, size_t *shift_p)
 {
@@ -41,6 +57,8 @@ int coll_values(coll_t *coll, coll_values_t *values, MPI_Op op, MPI_Count count,
         if (span_of(found, (size_t)count, &values->bytes, &values->shift) != 0)
             rc = err_set(MPI_ERR_COUNT, "count %lld of %s is more than an address space", (long long)count,
                          dt_name(found));
+        else if (count > 0)
+            find_padding(found, values);
     }
     if (rc != MPI_SUCCESS)
         return rc;
@@ -56,7 +74,12 @@ int coll_values_at(const coll_values_t *values, const void *buffer, const char *
 int coll_values_room(coll_t *coll, const coll_values_t *values, void *to, void **place_p)
 {
     *place_p = to;
-    return values->dense && to != NULL ? MPI_SUCCESS : coll_memory(coll, values->bytes, place_p);
+    if (values->dense && to != NULL)
+        return MPI_SUCCESS;
+    const int rc = coll_memory(coll, values->before + values->bytes + values->after, place_p);
+    if (rc == MPI_SUCCESS)
+        *place_p = (char *)*place_p + values->before;
+    return rc;
 }
 
 int coll_values_take(coll_t *coll, const coll_values_t *values, const void *from, void *to, void **place_p)

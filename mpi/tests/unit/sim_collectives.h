@@ -27,7 +27,7 @@ inline void multiply(const grp_reduce_t *, const void *in, void *inout, size_t c
         b[i] = product(a[i], b[i]);
 }
 
-inline const grp_reduce_t ordered = {multiply, nullptr, sizeof(Matrix), 0, 0, nullptr};
+inline const grp_reduce_t ordered = {multiply, nullptr, sizeof(Matrix), 0, 0, nullptr, 0, 0};
 
 inline void add(const grp_reduce_t *, const void *in, void *inout, size_t count)
 {
@@ -37,7 +37,7 @@ inline void add(const grp_reduce_t *, const void *in, void *inout, size_t count)
         b[i] += a[i];
 }
 
-inline const grp_reduce_t commuting = {add, nullptr, sizeof(Matrix), 1, 0, nullptr};
+inline const grp_reduce_t commuting = {add, nullptr, sizeof(Matrix), 1, 0, nullptr, 0, 0};
 
 inline Matrix matrix(int rank, size_t i)
 {
