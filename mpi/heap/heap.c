@@ -17,6 +17,8 @@
 #define RETURNED 17u              /* free blocks of less than 2^RETURNED bytes keep their pages */
 #define EMPTIED ((size_t)1 << 20) /* from here on the kernel makes zeros faster than memset finds old pages */
 
+_Static_assert(RT_HEAP_PROBE >= HEAP_LEAST, "a block of this library");
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 /* The thread has the mutex: its own small needs, and those of libc, are the next allocator's. */
 static __thread int inside __attribute__((tls_model("initial-exec")));

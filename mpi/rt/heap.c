@@ -40,6 +40,15 @@ static void go_without(const char *cause)
     rt_say("rank %d of %d: mpi.heap=node has no effect: %s", rt.rank, rt.size, cause);
 }
 
+/* A program that is linked with another allocator takes nothing from the library. */
+static int is_used(const rt_heap_share_t *share)
+{
+    void *volatile block = malloc(RT_HEAP_PROBE);
+    const uintptr_t offset = (uintptr_t)block - (uintptr_t)share->base;
+    free(block);
+    return block == NULL || offset < share->size;
+}
+
 static void adopt(void)
 {
     rt_heap_share_t share;
@@ -50,6 +59,8 @@ static void adopt(void)
             "and no colon, or set LD_PRELOAD");
     else if (ask(&share) != 0)
         go_without(share.cause);
+    else if (!is_used(&share))
+        go_without("the program has a malloc of its own");
     else if (vbn_mem_adopt(rt.context, share.fd, share.base, share.size, &heap) != VBN_OK)
         go_without(vbn_error_text());
 }

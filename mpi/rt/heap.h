@@ -21,6 +21,9 @@ typedef struct rt_heap_share {
 #define RT_HEAP_SHARE "verbena_heap_share"
 typedef int rt_heap_share_func_t(rt_heap_share_t *share);
 
+#define RT_HEAP_PROBE                                                                                                  \
+    ((size_t)64 << 10) /* bytes of a block that the library hands out, if it is the program's malloc */
+
 /* The context of the runtime is open. Without the heap all works as with mpi.heap=private; a line says so. */
 void rt_heap_open(void);
 /* Lets go of others' heaps: before the worker ends. */

@@ -93,6 +93,14 @@ def descriptors_of_a_shell(build):
     return expect((status, out, err) == (0, "aaa300000aaa\n", ""), status, out, err)
 
 
+def malloc_of_the_program(build):
+    """It stays; a line says why the setting has no effect."""
+    ask_for_malloc(build)
+    status, out, err = launch(build, "-n", 2, "-explain", build / "tests/own_malloc", environment=NODE)
+    return expect(status == 0 and err.count("mpi.heap=node has no effect: the program has a malloc of its own") == 2 and
+                  "heap: private: " in err, status, out, err)
+
+
 def path_that_cannot_be_preloaded(build):
     """The loader would take a path with a space for two, and complain in each process."""
     ask_for_malloc(build)
@@ -140,4 +148,4 @@ def other_programs(build):
 
 
 TESTS = (in_ranks, in_one_process, without_kernel_copies, read_by_reductions, bits_of_reductions, stands_aside, closed_descriptors,
-         descriptors_of_a_shell, path_that_cannot_be_preloaded, explains, keeps_preloaded, other_programs)
+         descriptors_of_a_shell, malloc_of_the_program, path_that_cannot_be_preloaded, explains, keeps_preloaded, other_programs)
