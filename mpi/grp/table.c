@@ -194,6 +194,19 @@ static int nodes_of_job(void)
     return last + 1;
 }
 
+/* Rows of the ranks of a node count where these share memory, which rank 0 knows here. */
+static int print_for_node(void)
+{
+    char way[16] = "";
+    if (rt_node.state == RT_NODE_NONE && rt.size > 1 && (rt.pmi.local_size > 1 || rt.pmi.mapping == NULL)) {
+        rt_say("within a node: messages, as NAME.steps; there is no node memory (mpi.node_memory, shm in tl.enable)");
+        return 0;
+    }
+    (void)vbn_setting(rt.context, "mpi.large_pairs", way, sizeof(way), NULL);
+    rt_say("measured: %s (mpi.large_pairs)", strcmp(way, "auto") == 0 ? "the faster way, by earlier calls" : way);
+    return 1;
+}
+
 static void print(void)
 {
     char line[160];
@@ -202,7 +215,7 @@ static void print(void)
         "algorithms of %d ranks, %d of them on this node; nodes: %d; NAME.levels, NAME.steps: between nodes, and where "
         "slots are not used",
         rt.size, rt.pmi.local_size, nodes);
-    for (unsigned row = 0; row < TABLE_ROWS; row++) {
+    for (unsigned row = print_for_node() ? 0 : TABLE_BARRIER_LEVELS; row < TABLE_ROWS; row++) {
         const int in_node = row < TABLE_BARRIER_LEVELS;
         (void)table_explain((table_row_t)row, in_node ? rt.pmi.local_size : rt.size, nodes, line, sizeof(line));
         rt_say("%s", line);

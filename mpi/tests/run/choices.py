@@ -38,10 +38,24 @@ def by_nodes(build):
                   "bcast.levels: two\n" in err, err)
 
 
+def explains_settings(build):
+    """Lines of node memory are there where the ranks have some; what is measured may be set."""
+    wrong = []
+    for environment, there, missing in (
+            ({}, "measured: the faster way, by earlier calls", "within a node: messages"),
+            ({"VBN_MPI_LARGE_PAIRS": "pieces"}, "measured: pieces (mpi.large_pairs)", "within a node: messages"),
+            ({"VBN_MPI_NODE_MEMORY": "false"}, "within a node: messages", "slots"),
+            ({"VBN_TL_ENABLE": "self,tcp", "VBN_TL_TCP_INTERFACE": "lo"}, "within a node: messages", "slots")):
+        status, _, err = launch(build, "-explain", "-n", 2, build / "tests/world", environment=environment)
+        wrong += expect(status == 0 and there in err and missing not in err.partition("nodes: 1;")[2].partition("\n")[2] and
+                        "allreduce.steps: doubling" in err, environment, err)
+    return wrong
+
+
 def refuses(build):
     """A wrong text ends the job, and the message has the right ones."""
     status, _, err = launch(build, "-n", 2, build / "tests/world", environment={"VBN_MPI_COLLECTIVES": "bcast=ring"})
     return expect(status != 0 and "mpi.collectives=bcast=ring: bcast has no algorithm ring: give slots or tree" in err, err)
 
 
-TESTS = (forced, explains, by_nodes, refuses)
+TESTS = (forced, explains, by_nodes, explains_settings, refuses)
