@@ -206,7 +206,7 @@ def hydra(build):
 
 
 def settings(build):
-    """mpi.keeper and mpi.node_memory decide; a wrong name is one line with the right one."""
+    """mpi.keeper and mpi.node_memory decide; a wrong name is one line with the right one, as is a wrong value."""
     program = build / "tests/settings"
     for environment, wanted in (({}, "sum right, threads 2, node memory yes"),
                                 ({"VBN_MPI_KEEPER": "0"}, "sum right, threads 1, node memory yes"),
@@ -214,8 +214,14 @@ def settings(build):
         status, out, err = launch(build, "-n", 2, program, environment=environment)
         if status != 0 or out.splitlines() != [wanted] * 2:
             return [f"{environment}: status {status}", out, err]
-    status, out, err = launch(build, "-n", 1, program, environment={"VBN_MPI_KEPER": "0"})
-    return expect(status != 0 and "did you mean VBN_MPI_KEEPER?" in err, status, out, err)
+    wrong = []
+    for name, value, text in (("VBN_MPI_KEPER", "0", "did you mean VBN_MPI_KEEPER?"),
+                              ("VBN_MPI_HEAP", "shared", "must be one of private, node"),
+                              ("VBN_MPI_LARGE_PAIRS", "rings", "must be one of auto, pieces, messages"),
+                              ("VBN_MPI_COLLECTIVES", "bcast=tree," * 30, "mpi.collectives is longer than 255 bytes")):
+        status, out, err = launch(build, "-n", 1, program, environment={name: value})
+        wrong += expect(status != 0 and text in err, name, status, out, err)
+    return wrong
 
 
 def ways_of_pairs(build):

@@ -231,6 +231,7 @@ TEST_F(Table, NeighboursInBytesRanksAndNodesCostNeverMoreThanTwiceAsMuch)
                     EXPECT_LE(near(size, nodes, bytes + 32), 2 * here) << what << ", and more bytes";
                     EXPECT_LE(here, 2 * near(size, nodes, bytes + 32)) << what << ", and more bytes";
                     EXPECT_LE(near(size + 1, nodes, bytes), 2 * here) << what << ", and more ranks";
+                    EXPECT_LE(here, 2 * near(size + 1, nodes, bytes)) << what << ", and more ranks";
                     EXPECT_LE(near(size, nodes + 1, bytes), 2 * here) << what << ", and more nodes";
                     EXPECT_LE(here, 2 * near(size, nodes + 1, bytes)) << what << ", and more nodes";
                 }
