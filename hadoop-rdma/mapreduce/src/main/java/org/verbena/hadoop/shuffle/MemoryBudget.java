@@ -19,26 +19,36 @@ final class MemoryBudget {
     static final int FETCHERS = 5;
 
     private final String why;
+    private final String excess;
     private long limit;
     private long used;
 
-    private MemoryBudget(long limit, String why) {
+    private MemoryBudget(long limit, String why, String excess) {
         this.limit = limit;
         this.why = why;
+        this.excess = excess;
     }
 
     /** @param bytes exactly so many */
     static MemoryBudget of(long bytes) {
-        return new MemoryBudget(bytes, "given");
+        return new MemoryBudget(bytes, "given", null);
     }
 
-    /** What the user set, else what the container has beside the heap and the JVM's own needs: YARN counts all of it. */
-    static MemoryBudget of(ShuffleConf conf, JobConf job) {
-        if (conf.memory() >= 0) {
-            return new MemoryBudget(conf.memory(), PluginSetting.SHUFFLE_MEMORY.key());
+    /**
+     * What the user set, else what the container has beside the heap and the JVM's own needs: YARN counts all of it.
+     *
+     * @param heap most bytes of the reducer's heap
+     */
+    static MemoryBudget of(ShuffleConf conf, JobConf job, long heap) {
+        MemoryBudget derived = of((long) job.getMemoryRequired(TaskType.REDUCE) << 20, heap,
+            job.getInt(MRJobConfig.SHUFFLE_PARALLEL_COPIES, FETCHERS));
+        if (conf.memory() < 0) {
+            return derived;
         }
-        long container = (long) job.getMemoryRequired(TaskType.REDUCE) << 20;
-        return of(container, Runtime.getRuntime().maxMemory(), job.getInt(MRJobConfig.SHUFFLE_PARALLEL_COPIES, FETCHERS));
+        String key = PluginSetting.SHUFFLE_MEMORY.key();
+        return new MemoryBudget(conf.memory(), key, conf.memory() <= derived.limit ? null : key + " of " + (conf.memory() >> 20)
+            + " MiB is more than the container has beside heap and JVM, " + (derived.limit >> 20) + " MiB: YARN ends reducers "
+            + "beyond their containers; raise mapreduce.reduce.memory.mb, or unset " + key);
     }
 
     /** What a container has for a reducer with such a heap and so many fetchers, each of which takes two windows. */
@@ -46,7 +56,12 @@ final class MemoryBudget {
         long jvm = HostMemory.besideHeap(heap) + (long) fetchers * Rooms.COUNT * Rooms.BYTES;
         return new MemoryBudget(Math.max(0, container - heap - jvm), "container of " + (container >> 20) + " MiB less heap of "
             + (heap >> 20) + " MiB less " + (jvm >> 20) + " MiB for the JVM; more by mapreduce.reduce.memory.mb, or "
-            + PluginSetting.SHUFFLE_MEMORY);
+            + PluginSetting.SHUFFLE_MEMORY, null);
+    }
+
+    /** What is wrong with a size that the user set, and the cure; null: nothing. */
+    String excess() {
+        return excess;
     }
 
     /** False when there is no room. */

@@ -92,9 +92,12 @@ public final class VerbenaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, 
         }
         ShuffleConf conf = new ShuffleConf(job);
         ShuffleCounters counters = new ShuffleCounters(context.getReporter());
-        MemoryBudget budget = MemoryBudget.of(conf, job);
+        MemoryBudget budget = MemoryBudget.of(conf, job, Runtime.getRuntime().maxMemory());
         LOG.info("Verbena 0.1.0: map outputs come by the native core from nodes that have it, else by HTTP; up to {} are kept "
             + "outside the heap until they are reduced", budget);
+        if (budget.excess() != null) {
+            LOG.warn("Verbena: {}", budget.excess());
+        }
         scheduler = new ShuffleSchedulerImpl<>(job, context.getStatus(), context.getReduceId(), this, context.getCopyPhase(),
             context.getShuffledMapsCounter(), context.getReduceShuffleBytes(), context.getFailedShuffleCounter());
         MemoryMerge<K, V> merge = new MemoryMerge<>(context, stockMerge(), budget, counters);
