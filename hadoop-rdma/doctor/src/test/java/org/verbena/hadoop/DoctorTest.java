@@ -17,6 +17,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.net.NetUtils;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -183,6 +184,30 @@ class DoctorTest {
         assertFalse(good, text);
         assertTrue(text.contains("BAD   fs.lustre.impl is not set: clients do not know lustre:; set it in core-site.xml"), text);
         assertTrue(text.contains("BAD   lustre: the root " + folder + "/missing is not a folder"), text);
+    }
+
+    private String localFolders(String name) {
+        return report("fs.defaultFS=lustre:///", "verbena.lustre.root=" + folder,
+            "fs.lustre.impl=org.verbena.hadoop.lustre.LustreFileSystem",
+            "fs.AbstractFileSystem.lustre.impl=org.verbena.hadoop.lustre.LustreFs", "yarn.nodemanager.local-dirs=" + folder + name);
+    }
+
+    @Test
+    void aLocalFolderThatNodeManagersWouldShareIsSaidWithTheCure() throws IOException {
+        String host = NetUtils.getLocalHostname();
+        String cure = "name a folder for each host, such as ROOT/yarn/${env.HOSTNAME}";
+        String text = localFolders("/nm-local-dir");
+        assertTrue(text.contains("warn  yarn.nodemanager.local-dirs: " + folder + "/nm-local-dir has not the name of this host: "
+            + "NodeManagers with the same file would share it, and delete each other's files; " + cure), text);
+        text = localFolders("/yarn/" + host);
+        assertTrue(text.contains("ok    map outputs: 1 of 1 local folders"), text);
+        assertFalse(text.contains(cure), text);
+        Files.writeString(Files.createDirectories(folder.resolve("yarn/" + host)).resolve("verbena-host"), "other.example");
+        text = localFolders("/yarn/" + host);
+        assertTrue(text.contains("warn  yarn.nodemanager.local-dirs: the NodeManager of other.example has used "), text);
+        text = localFolders("/yarn/${env.VERBENA_NO_SUCH_VARIABLE}");
+        assertTrue(text.contains("warn  yarn.nodemanager.local-dirs is ") && text.contains("; export it in yarn-env.sh"), text);
+        assertTrue(good, text);
     }
 
     @Test

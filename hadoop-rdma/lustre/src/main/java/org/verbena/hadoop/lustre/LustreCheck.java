@@ -12,7 +12,9 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Set;
+import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.net.NetUtils;
 import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
 import org.verbena.core.plugin.PluginSetting;
@@ -27,6 +29,9 @@ public final class LustreCheck {
     private static final String UNSAFE = "two clients that rename files to one name may both succeed, and the burst buffer "
         + "is off; use a file system with hard links";
     private static final String LOCAL_FOLDERS = "yarn.nodemanager.local-dirs";
+    private static final String A_FOLDER_EACH = "name a folder for each host, such as ROOT/yarn/${env.HOSTNAME}";
+    /** The file of a NodeManager's local folder with the name of the host that uses it. */
+    public static final String HOST = "verbena-host";
 
     private final Configuration conf;
     private final HostReport report;
@@ -161,13 +166,44 @@ public final class LustreCheck {
         int shared = 0;
         for (String folder : folders) {
             if (folder.contains("${")) {
-                report.add(Level.BAD, LOCAL_FOLDERS + " is " + folder + ": the variable is not set, so that all NodeManagers would "
-                    + "share this folder and delete each other's files; export it in yarn-env.sh");
+                report.add(Level.WARN, LOCAL_FOLDERS + " is " + folder + ": the variable is not set for the doctor; NodeManagers "
+                    + "that lack it too share this folder and delete each other's files; export it in yarn-env.sh");
             }
             Path path = Path.of(new org.apache.hadoop.fs.Path(folder).toUri().getPath());
-            shared += Files.isDirectory(path) && path.toRealPath().startsWith(root) ? 1 : 0;
+            if (path.isAbsolute() && real(path).startsWith(root)) {
+                shared++;
+                sharedFolder(path, root.relativize(real(path)).toString());
+            }
         }
         report.add(Level.OK, "map outputs: " + shared + " of " + folders.size() + " local folders (" + LOCAL_FOLDERS
             + ") lie on the shared file system");
+    }
+
+    /** Links followed, as far as the folder is there: a NodeManager makes the rest. */
+    private static Path real(Path folder) throws IOException {
+        Path known = folder;
+        while (!Files.exists(known)) {
+            known = known.getParent();
+        }
+        return known.toRealPath().resolve(known.relativize(folder));
+    }
+
+    /**
+     * A NodeManager deletes what it does not know in its local folder.
+     *
+     * @param name of the folder below the root
+     */
+    private void sharedFolder(Path folder, String name) throws IOException {
+        String host = NetUtils.getLocalHostname();
+        Path record = folder.resolve(HOST);
+        String other = Files.isReadable(record) ? Files.readString(record).strip() : host;
+        String own = "(.*\\W)?" + Pattern.quote(host.split("\\.")[0]) + "(\\W.*)?";
+        if (!other.equals(host)) {
+            report.add(Level.WARN, LOCAL_FOLDERS + ": the NodeManager of " + other + " has used " + folder + ", and this host is "
+                + host + ": two NodeManagers in one folder delete each other's files; " + A_FOLDER_EACH);
+        } else if (!conf.getRaw(LOCAL_FOLDERS).contains("${env.") && !name.matches(own)) {
+            report.add(Level.WARN, LOCAL_FOLDERS + ": " + folder + " has not the name of this host: NodeManagers with the same "
+                + "file would share it, and delete each other's files; " + A_FOLDER_EACH);
+        }
     }
 }

@@ -17,6 +17,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.net.NetUtils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.verbena.hadoop.lustre.LustreCheck;
 import org.verbena.hadoop.lustre.LustreConf;
 
 /**
@@ -26,8 +27,6 @@ import org.verbena.hadoop.lustre.LustreConf;
 final class SharedFolders {
     /** The file with the mark. */
     static final String FILE = "verbena-shared";
-    /** The file with the name of the host that uses the folder. */
-    private static final String OWNER = "verbena-host";
     private static final Logger LOG = LoggerFactory.getLogger(SharedFolders.class);
     private static final int TRIES = 10;
 
@@ -67,7 +66,7 @@ final class SharedFolders {
 
     /** Which other host used a local folder before this one; null when none did. */
     static String takeOver(Path folder, String host) throws IOException {
-        Path record = folder.resolve(OWNER);
+        Path record = folder.resolve(LustreCheck.HOST);
         String before = Files.exists(record) ? Files.readString(record).strip() : host;
         Files.writeString(record, host);
         return before.equals(host) ? null : before;
