@@ -3,6 +3,7 @@ package org.verbena.hadoop.lustre.buffer;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
@@ -20,7 +21,7 @@ final class BufferSink implements Sink {
     /** Chunks on their way. */
     static final int WINDOW = 8;
     /** Chunks that do not ask the servers after one that failed. */
-    private static final int THROUGH = 32;
+    static final int THROUGH = 32;
 
     private final Buffer buffer;
     private final FileChannel file;
@@ -91,17 +92,31 @@ final class BufferSink implements Sink {
                 return false;
             }
             buffer.begun(record);
-            copy = buffer.conf.fault() == Fault.ASYNC ? null : buffer.local.create(inode, record.id);
         }
-        return true;
+        return buffer.conf.fault() == Fault.ASYNC || copies();
+    }
+
+    /** Whether this host has a copy of the piece; one that no disk takes goes to the shared file. */
+    private boolean copies() throws IOException {
+        try {
+            if (copy == null) {
+                copy = buffer.local.create(inode, record.id);
+            }
+            writeAll(copy, piece.duplicate(), offset);
+            buffer.steps.at("chunk copied");
+            return true;
+        } catch (ClosedChannelException e) {
+            throw e; // the thread was interrupted
+        } catch (IOException e) {
+            LOG.warn("Verbena: {}: bytes from {} on go to the shared directory: verbena.lustre.buffer.local ({}) takes no copy of "
+                + "them: {}; make room there, and give it mode 1777", path, offset, buffer.conf.local(), e.toString());
+            through = THROUGH;
+            return false;
+        }
     }
 
     private void store(int length) throws IOException {
         Chunk chunk = new Chunk(numbers++, offset, length, Chunk.crcOf(piece));
-        if (copy != null) {
-            writeAll(copy, piece.duplicate(), offset);
-            buffer.steps.at("chunk copied");
-        }
         flying.add(new Flying(chunk, piece, buffer.store.put(record.id, chunk, piece)));
         piece = free.isEmpty() ? ByteBuffer.allocateDirect(buffer.conf.chunk()) : free.poll();
         piece.clear();

@@ -246,6 +246,27 @@ class BufferTest {
         place.expectFile("file", bytes);
     }
 
+    /** As a disk that is full, or a folder that belongs to another user: a file stands where the folder of copies should be. */
+    @ParameterizedTest
+    @EnumSource(value = Fault.class, names = {"ASYNC_LOCAL", "SYNC"})
+    void bytes_of_which_this_host_takes_no_copy_go_to_the_shared_directory(Fault fault) throws Exception {
+        byte[] bytes = Place.bytes(16, 40 * Place.CHUNK);
+        int[] stored = {0};
+        Files.createFile(place.local);
+        try (Buffer writer = place.process(servers, fault, what -> {
+            stored[0] += what.equals("chunk stored") ? 1 : 0;
+            if (what.equals("piece written through")) {
+                place.local.toFile().delete(); // there is room again
+            }
+        })) {
+            place.write(writer, "file", bytes);
+            assertArrayEquals(bytes, place.read(writer, "file"));
+        }
+        assertEquals(40 - 1 - BufferSink.THROUGH, stored[0]);
+        flushAll(fault);
+        place.expectFile("file", bytes);
+    }
+
     @Test
     void a_server_without_pinned_items_is_refused() throws Exception {
         try (Memcached stock = Memcached.stock(folder); Buffer writer = place.process(stock.address(), Fault.ASYNC, Steps.NONE)) {
