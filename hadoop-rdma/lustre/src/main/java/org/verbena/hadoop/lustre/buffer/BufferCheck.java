@@ -3,8 +3,11 @@ package org.verbena.hadoop.lustre.buffer;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
@@ -86,12 +89,34 @@ public final class BufferCheck {
             return;
         }
         try (Stream<Path> files = Files.list(folder)) {
-            long count = files.filter(file -> file.toString().endsWith(".data")).count();
-            boolean lonely = count > 0 && !conf.isOn();
-            report.add(lonely ? Level.BAD : Level.OK, NAME + count + " files wait for a flusher (LustreFlusher)" + (lonely
-                ? ", and this host knows no servers: set verbena.lustre.buffer.servers as the writers have it" : ""));
+            List<Path> all = files.toList();
+            long count = all.stream().filter(file -> file.toString().endsWith(".data")).count();
+            long minutes = TimeUnit.MILLISECONDS.toMinutes(longest(all));
+            String text = NAME + count + " files wait for a flusher (LustreFlusher)";
+            if (count > 0 && !conf.isOn()) {
+                report.add(Level.BAD, text + ", and this host knows no servers: set verbena.lustre.buffer.servers as the writers "
+                    + "have it");
+            } else if (TimeUnit.MINUTES.toMillis(minutes) > conf.leaseMs()) {
+                report.add(Level.WARN, text + ", one of them for " + minutes + " min: look for a flusher on each host that writes; "
+                    + "'LustreFlusher --once' flushes now, and names the files that stay");
+            } else {
+                report.add(Level.OK, text);
+            }
         } catch (IOException e) {
             report.add(Level.WARN, NAME + folder + " cannot be listed (" + e + "): run the doctor as the user of the flusher");
         }
+    }
+
+    /** Milliseconds since the last change of a file that its writer has closed; clocks of hosts may differ. */
+    private static long longest(List<Path> files) throws IOException {
+        long oldest = System.currentTimeMillis();
+        for (Path file : files.stream().filter(one -> one.toString().endsWith(".closed")).toList()) {
+            try {
+                oldest = Math.min(oldest, Files.getLastModifiedTime(file).toMillis());
+            } catch (NoSuchFileException e) {
+                continue; // it was flushed
+            }
+        }
+        return System.currentTimeMillis() - oldest;
     }
 }

@@ -10,7 +10,10 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
@@ -122,6 +125,22 @@ class BufferCheckTest {
                 assertEquals(before, small.pinned());
             }
             place.flushAll(small.address(), Fault.ASYNC);
+        }
+    }
+
+    @Test
+    void files_that_nobody_flushes_are_said_with_the_time() throws Exception {
+        try (Memcached server = Memcached.start(folder, "-m", "64")) {
+            try (Buffer writer = place.process(server.address(), Fault.ASYNC, Steps.NONE)) {
+                place.write(writer, "file", Place.bytes(1, 2 * Place.CHUNK));
+            }
+            List<Finding> found = check(server.address() + PLAIN, Fault.ASYNC, place.local);
+            expect(found.get(1), Level.OK, "1 files wait for a flusher \\(LustreFlusher\\)");
+            Path closed = new Records(place.root).closed(Records.inodeOf(place.root.resolve("file")));
+            Files.setLastModifiedTime(closed, FileTime.from(Instant.now().minus(Duration.ofHours(2))));
+            found = check(server.address() + PLAIN, Fault.ASYNC, place.local);
+            expect(found.get(1), Level.WARN, "1 files wait for a flusher .*, one of them for \\d+ min: look for a flusher on .*");
+            place.flushAll(server.address(), Fault.ASYNC);
         }
     }
 
