@@ -1,18 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a session plans before anything runs: ports for all daemons, and refusals of what is not there."""
+import contextlib
+import io
+import os
 import subprocess
 import sys
+import threading
+import time
+import types
 from unittest import mock
 
-from case import ROOT, Case
+from case import LIMIT, ROOT, Case
 
 sys.path.insert(0, str(ROOT / "hadoop-rdma/batch"))
 
 from batch import cli, hosts, jobs  # noqa: E402  (needs the path above)
+from batch.buffer import Buffer  # noqa: E402
 from batch.errors import Failed, excerpt  # noqa: E402
-from batch.hadoop import MODES, SHARED  # noqa: E402
+from batch.hadoop import MODES, SHARED, Hadoop  # noqa: E402
 from batch.places import Places  # noqa: E402
-from batch.session import systems  # noqa: E402
+from batch.session import Session, systems  # noqa: E402
 
 
 class PlanTest(Case):
@@ -99,6 +106,13 @@ class PlanTest(Case):
                 self.assertIn(text, str(caught.exception))
                 self.assertFalse(self.work.exists())
 
+    def test_files_are_named_as_daemons_find_them_from_their_own_folders(self):
+        options = self.options("--mode", "off", "--memcached-program", "true")
+        options.jar = os.path.relpath(options.jar)
+        kept = cli._made(options).options
+        self.assertEqual(kept.jar, str(self.folder / "jars/one.jar"))
+        self.assertEqual(kept.memcached_program, "true")
+
     def test_the_burst_buffer_by_its_name_in_hibds_release_is_the_mode_lustre_with_a_buffer(self):
         words = ("--mode", "hhh-l-bb", "--shared", str(self.folder / "shared"))
         with self.assertRaisesRegex(Failed, "--mode hhh-l-bb is --mode lustre with a burst buffer: give --buffer MIB"):
@@ -107,6 +121,68 @@ class PlanTest(Case):
         options.hbase = None
         cli._checked(options, jobs.found(options))
         self.assertEqual(options.mode, "lustre")
+
+    def staging(self, mode):
+        """(its path in the file system, the folder on the shared path) of a session with YARN."""
+        hadoop = Hadoop(self.places(mode))
+        return hadoop.sites(None)["mapred-site"]["yarn.app.mapreduce.am.staging-dir"], hadoop.shared
+
+    def test_what_yarn_writes_beside_the_users_files_lies_in_the_sessions_own_folder(self):
+        path, folder = self.staging("lustre")
+        self.assertEqual(folder, str(self.folder / "shared/.verbena-1-0a1b2c"))
+        self.assertEqual(path, "/.verbena-1-0a1b2c/staging")
+        self.assertEqual(self.staging("hhh"), ("/tmp/hadoop-yarn/staging", None))
+
+    def session(self, ends=None):
+        return Session(str(self.work), jobs.Job("1", ["n"], "local", ends), types.SimpleNamespace(out=[], local=str(self.local)))
+
+    def test_a_flush_that_has_no_end_leaves_the_rest_of_the_job_for_copies(self):
+        at = self.places("lustre")
+        at.options.buffer = 64
+        hadoop = Hadoop(at)
+        one = Buffer(at, hadoop)
+        hadoop.java = lambda *_: ["sleep", "1000"]
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            self.assertFalse(one.flush(0.1))
+        self.assertIn("the burst buffer has files that were not flushed within 0 s, and the job ends", said.getvalue())
+        given = []
+        for ends in (None, time.time() + 1000):
+            session = self.session(ends)
+            session.systems = [mock.Mock(spec=Buffer, flush=given.append)]
+            self.assertFalse(session.flush())
+        self.assertIsNone(given[0])
+        self.assertTrue(0 < given[1] <= 500, given)
+
+    @staticmethod
+    def agent(board, ranks):
+        """Plays the one of a node: ends what it is told to end."""
+        told = None
+        while told != -1:
+            board.write("state/0", {name: {"pid": 1, "rank": rank, "status": None if told is None or rank < told else 0}
+                                    for name, rank in ranks.items()})
+            time.sleep(0.05)
+            told = board.read("stop")
+        board.write("gone/0", "n")
+
+    def test_what_writes_has_ended_when_the_burst_buffer_is_flushed(self):
+        """A job of YARN that outlives its client would write on, and the flush would have no end."""
+        session = self.session()
+        session.board.write("node/0", {"name": "n"})
+        ranks, alive = {"buffer-0": 0, "flusher-0": 1, "resourcemanager-0": 2, "nodemanager-0": 3}, []
+
+        def flush(_):
+            alive.extend(name for name, one in session.states().items() if one["status"] is None)
+            return True
+        session.systems = [mock.Mock(spec=Buffer, flush=flush)]
+        agent = threading.Thread(target=self.agent, args=(session.board, ranks), daemon=True)
+        agent.start()
+        self.wait_for("the daemons run", session.states)
+        with mock.patch("batch.signals.ignore"):
+            self.assertTrue(cli._saved_and_stopped(session))
+        agent.join(LIMIT)
+        self.assertEqual(sorted(alive), ["buffer-0", "flusher-0"])
+        self.assertTrue(session.board.read("gone/0"))
 
     def test_an_excerpt_has_the_first_line_the_first_error_and_the_end(self):
         log = self.folder / "a.log"

@@ -106,6 +106,9 @@ class SlurmTest(Case):
                 self.assert_gone()
                 if mode == "hhh-l":
                     self.assertEqual(list(shared.iterdir()), [], "a session leaves nothing on the shared path")
+                if mode == "lustre":
+                    self.assertEqual({path.name for path in shared.iterdir()} - {"in", "words", "counted", "user"}, set(),
+                                     "nothing but the user's files")
 
     @FULL
     def test_a_burst_buffer_is_flushed_before_the_job_ends(self):

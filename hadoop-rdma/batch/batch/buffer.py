@@ -3,9 +3,11 @@
 import os
 import subprocess
 
+from .errors import say
 from .memcached import Memcached
 
 FLUSHER = "org.verbena.hadoop.lustre.LustreFlusher"
+FLUSHERS = 1  # their rank: all writers have a higher one, and the servers a lower one
 SHARE = 80  # per cent of a server's memory that bytes may take which are not flushed yet
 
 
@@ -33,15 +35,20 @@ class Buffer(Memcached):
 
     def daemons(self):
         """The flushers end before the servers."""
-        flushers = [self._at.daemon(f"flusher-{node}", node, 1, self._hadoop.java(FLUSHER, self._at.conf(f"node{node}"), 256))
+        flushers = [self._at.daemon(f"flusher-{node}", node, FLUSHERS,
+                                    self._hadoop.java(FLUSHER, self._at.conf(f"node{node}"), 256))
                     for node in self._at.indexes()]
         return [*super().daemons(), *flushers]
 
-    def flush(self):
-        """Waits until the shared folder has all files. False: some cannot be flushed, and lines say why."""
+    def flush(self, limit):
+        """Waits, for so many seconds, until the shared folder has all files. False: it lacks some, and lines say why."""
         argv = self._hadoop.java(FLUSHER, self._at.conf("client"), 256, "--once")
         environment = {**os.environ, **self._hadoop.environment()}
-        return subprocess.run(argv, stdin=subprocess.DEVNULL, env=environment, check=False).returncode == 0
+        try:
+            return subprocess.run(argv, stdin=subprocess.DEVNULL, env=environment, timeout=limit, check=False).returncode == 0
+        except subprocess.TimeoutExpired:
+            say(f"the burst buffer has files that were not flushed within {int(limit)} s, and the job ends: raise --reserve")
+            return False
 
     def environment(self):
         return {}

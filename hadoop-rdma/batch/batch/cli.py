@@ -8,10 +8,10 @@ import sys
 import time
 
 from . import agent, jobs, signals, sites
-from .errors import Failed
+from .errors import Failed, say
 from .hadoop import BUFFERED, MODES, SHARED
-from .places import Places
-from .session import Session, check, say
+from .places import FILES, Places
+from .session import Session, check
 from .signals import Interrupted
 
 EXAMPLE = """in a batch script:
@@ -161,6 +161,9 @@ def _made(options):
     for name in ("local", "ssd", "shared", "conf", "hadoop", "spark", "hbase"):
         if getattr(kept, name):
             setattr(kept, name, os.path.abspath(getattr(kept, name)))
+    for name in FILES:  # daemons have working folders of their own; what is no file here is looked for on the PATH
+        if getattr(kept, name) and os.path.isfile(getattr(kept, name)):
+            setattr(kept, name, os.path.abspath(getattr(kept, name)))
     check(Places(kept, job, work, []))
     for source, _ in _pairs(options.into, "in"):
         if "://" not in source and not os.path.exists(source.removeprefix("file:")):
@@ -212,6 +215,7 @@ def _saved_and_stopped(session):
     """Whether all is saved; the daemons are ended in any case."""
     signals.ignore()
     try:
+        session.end_writers()
         return save(session)
     finally:
         session.stop()

@@ -11,6 +11,11 @@ class Failed(Exception):
     """The text says what failed, why and what to do."""
 
 
+def say(text):
+    """A line for the user."""
+    print(f"verbena-batch: {text}", flush=True)
+
+
 def excerpt(path):
     """What a log says of an end, for an error text: its first line, the first one of an error, which a long trace would hide, and
     the last ones."""

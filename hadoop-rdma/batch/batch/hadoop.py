@@ -44,8 +44,15 @@ class Hadoop:
         self.buffer = None  # of the mode lustre
         self._path = class_path(at.options.hadoop)
         self._user = {name: sites.read(at.options.conf, name) for name in FILES} if at.options.conf else {}
-        own = f"verbena-{at.job.identity}-{at.options.token}"
-        self.shared = os.path.join(at.options.shared, own) if self._mode == "hhh-l" else None
+        self.shared = self._own_share()
+
+    def _own_share(self):
+        """The session's folder on the shared path, which is removed at the end: of blocks, or of what YARN writes beside the
+        user's files; None: there is none."""
+        hidden = {"hhh-l": "", "lustre": "."}.get(self._mode)
+        if hidden is None or (hidden and not self._options.yarn):
+            return None
+        return os.path.join(self._options.shared, f"{hidden}verbena-{self._at.job.identity}-{self._options.token}")
 
     # ------------------------------------------------------------------------------------------------ site files
 
@@ -104,9 +111,13 @@ class Hadoop:
                                 "mapreduce.shuffle.port": 0,
                                 "mapreduce.jobhistory.address": name("jh"), "mapreduce.jobhistory.webapp.address": name("jh-http"),
                                 "mapreduce.jobhistory.admin.address": name("jh-admin"),
-                                "yarn.app.mapreduce.am.staging-dir": "/tmp/hadoop-yarn/staging",
+                                "yarn.app.mapreduce.am.staging-dir": self._staging(),
                                 **{f"mapreduce.{kind}.java.opts": " ".join(places.OPENS) for kind in ("map", "reduce")},
                                 "yarn.app.mapreduce.am.command-opts": "-Xmx1024m " + " ".join(places.OPENS)}}
+
+    def _staging(self):
+        """Of jobs that run, and of the history of those that have ended."""
+        return "/tmp/hadoop-yarn/staging" if self._has_hdfs() else f"/{os.path.basename(self.shared)}/staging"
 
     def sites(self, node):
         """{site: {name: value}} of a node's daemons, or of clients (None). A user's files give way to addresses and

@@ -12,6 +12,7 @@ OPENS = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in (
     "java.lang", "java.util", "java.util.concurrent", "java.io", "java.net", "java.nio", "sun.nio.ch")]  # as Hadoop's own scripts
 
 
+FILES = ("jar", "spark_jar", "hbase_jar", "memcached_program")  # options that name a file of each node
 DATA = "dn"  # name of the DataNode's port
 
 
@@ -76,7 +77,7 @@ class Places:
             folder = getattr(self.options, name)
             if folder and not os.path.isdir(folder):
                 raise Failed(f"--{name} {folder} is no folder on this host: all nodes of the job have to see it")
-        for name in ("jar", "spark_jar", "hbase_jar", "memcached_program"):
+        for name in FILES:
             file = getattr(self.options, name)
             if file and not (os.path.isfile(file) or shutil.which(file)):
                 raise Failed(f"--{name.replace('_', '-')} {file} is no file on this host: all nodes of the job have to see it")

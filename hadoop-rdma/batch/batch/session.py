@@ -16,8 +16,8 @@ from types import SimpleNamespace
 
 from . import signals
 from .board import Board
-from .buffer import Buffer
-from .errors import Failed, excerpt
+from .buffer import FLUSHERS, Buffer
+from .errors import Failed, excerpt, say
 from .hadoop import Hadoop
 from .hbase import HBase
 from .jobs import Job
@@ -43,10 +43,6 @@ def check(at):
     """Fails for programs, releases and folders that this host lacks: before anything starts. Nodes have said nothing yet."""
     at.check()
     systems(at)
-
-
-def say(text):
-    print(f"verbena-batch: {text}", flush=True)
 
 
 class Session:
@@ -173,7 +169,8 @@ class Session:
 
     def flush(self):
         """Whether the shared folder has what a burst buffer had."""
-        return all(one.flush() for one in self.systems if isinstance(one, Buffer))
+        left = None if self.job.ends is None else max(1.0, (self.job.ends - time.time()) / 2)  # the other half is for copies
+        return all(one.flush(left) for one in self.systems if isinstance(one, Buffer))
 
     def hadoop(self):
         return next((one for one in self.systems if isinstance(one, Hadoop)), None)
@@ -185,11 +182,7 @@ class Session:
         signals.ignore()
         if not os.path.isdir(self.work):
             return
-        ranks = sorted({state["rank"] for state in self.states().values()}, reverse=True)
-        for rank in ranks:
-            self.board.write("stop", rank)
-            if not self.board.wait(lambda rank=rank: not self._left(rank), END):
-                say(f"daemons did not end within {END} s and are killed: {', '.join(self._left(rank))}")
+        self._end_down_to(0)
         self.board.write("stop", -1)
         self.board.wait(lambda: not self._running(), END)
         self._over.set()
@@ -203,6 +196,19 @@ class Session:
                 shutil.rmtree(one.shared, ignore_errors=True)
         if os.path.exists(self.board.path("key")):
             os.unlink(self.board.path("key"))
+
+    def _end_down_to(self, last):
+        """Ends the daemons of this rank and higher ones."""
+        ranks = sorted({state["rank"] for state in self.states().values() if state["rank"] >= last}, reverse=True)
+        for rank in ranks:
+            self.board.write("stop", rank)
+            if not self.board.wait(lambda rank=rank: not self._left(rank), END):
+                say(f"daemons did not end within {END} s and are killed: {', '.join(self._left(rank))}")
+
+    def end_writers(self):
+        """Before the last flush: the jobs of a YARN or a Spark that went on would fill the burst buffer again and again."""
+        if any(isinstance(one, Buffer) for one in self.systems):
+            self._end_down_to(FLUSHERS + 1)
 
     def _running(self):
         """The nodes whose agents go on: they have started, have not said that they are done, and their launcher is there."""
