@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import types
+import zipfile
 from unittest import mock
 
 from case import LIMIT, ROOT, Case
@@ -132,6 +133,22 @@ class PlanTest(Case):
         self.assertEqual(folder, str(self.folder / "shared/.verbena-1-0a1b2c"))
         self.assertEqual(path, "/.verbena-1-0a1b2c/staging")
         self.assertEqual(self.staging("hhh"), ("/tmp/hadoop-yarn/staging", None))
+
+    def test_calls_of_all_protocols_go_by_the_core_where_that_is_wanted(self):
+        at = self.places("hhh")
+        self.assertNotIn("verbena.rpc.key.file", Hadoop(at).sites(0)["core-site"])
+        at.options.rpc = True
+        with self.assertRaisesRegex(Failed, "--rpc: .*/one.jar has no list of protocols .*: --jar names the jar of hadoop-rdma"):
+            Hadoop(at)
+        with zipfile.ZipFile(at.options.jar, "w") as jar:
+            jar.writestr("org/verbena/hadoop/rpc/protocols", "a.OnePB\nb.OtherPB\n")
+        for node in (0, None):
+            core = Hadoop(at).sites(node)["core-site"]
+            self.assertEqual({name for name in core if name.startswith("rpc.")}, {"rpc.engine.a.OnePB", "rpc.engine.b.OtherPB"})
+            self.assertEqual(core["rpc.engine.a.OnePB"], "org.verbena.hadoop.rpc.VerbenaRpcEngine")
+            self.assertEqual(core["verbena.rpc.key.file"], at.key)
+        with self.assertRaisesRegex(Failed, "--rpc lets calls of --hadoop go by the core"):
+            cli.run(self.options("--mode", "stock", "--rpc"))
 
     def session(self, ends=None):
         return Session(str(self.work), jobs.Job("1", ["n"], "local", ends), types.SimpleNamespace(out=[], local=str(self.local)))

@@ -98,13 +98,15 @@ class SlurmTest(Case):
                 where = "" if mode == "lustre" else "/"
                 run = f"java -cp $HADOOP_CONF_DIR:$HADOOP_CLASSPATH:$HADOOP_HOME/* org.apache.hadoop.util.RunJar {examples} " \
                       f"wordcount {where or '/'}words /counted && {SHELL} -cat /counted/part-r-00000"
-                job = self.submit(*self.hadoop(mode, "--shared", str(shared), "--yarn", "--containers", "3072", "--in",
+                rpc = ["--rpc"] if mode == "hhh-l" else []
+                job = self.submit(*self.hadoop(mode, "--shared", str(shared), "--yarn", *rpc, "--containers", "3072", "--in",
                                                f"{self.folder}/words=/words", "--", "sh", "-c", run))
                 state, status, output = self.ended(job)
                 self.assertEqual((state, status), ("COMPLETED", "0:0"), output + self.tails())
                 self.assertIn("two\t2000", output)
                 self.assert_gone()
                 if mode == "hhh-l":
+                    self.assertRegex(self.log("nodemanager-0"), "Verbena ends: RPC had [0-9]+ calls by the core")
                     self.assertEqual(list(shared.iterdir()), [], "a session leaves nothing on the shared path")
                 if mode == "lustre":
                     self.assertEqual({path.name for path in shared.iterdir()} - {"in", "words", "counted", "user"}, set(),
@@ -142,6 +144,9 @@ class SlurmTest(Case):
         self.assertEqual(left, whole[:len(left)])
         self.assertFalse((shared / ".verbena-buffer").exists())
         self.assert_gone()
+
+    def log(self, daemon):
+        return (self.work / f"log/{daemon}.log").read_text(errors="replace")
 
     def tails(self):
         return "".join(f"\n{path}:\n{path.read_text(errors='replace')[-2000:]}" for path in (self.work / "log").glob("*.log"))

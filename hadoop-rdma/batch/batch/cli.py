@@ -42,6 +42,7 @@ def _systems(parser):
     parser.add_argument("--mode", choices=(*MODES, BUFFERED), default="hhh",
                         help="of HDFS; lustre: no HDFS; hhh-l-bb: lustre with --buffer; stock: without Verbena; default hhh")
     parser.add_argument("--yarn", action="store_true", help="starts YARN, too")
+    parser.add_argument("--rpc", action="store_true", help="calls to NameNode, DataNodes and YARN go by the core, too")
     parser.add_argument("--spark", help="folder of an unpacked release of Spark: starts its master and workers")
     parser.add_argument("--hbase", help="folder of an unpacked release of HBase: starts it over HDFS")
     parser.add_argument("--memcached", type=int, metavar="MIB", help="starts a memcached server of so many MiB on each node")
@@ -136,6 +137,8 @@ def _checked(options, job):
         raise Failed("--buffer stands before the shared folder of --mode lustre: give both, and --hadoop")
     if options.hadoop and options.mode in SHARED and not options.shared:
         raise Failed(f"--mode {options.mode} needs --shared FOLDER, a folder on the parallel file system that all nodes see")
+    if options.rpc and (options.mode == "stock" or not options.hadoop):
+        raise Failed("--rpc lets calls of --hadoop go by the core, which --mode stock does without: give --hadoop and another mode")
     for word in options.spark_conf:
         if "=" not in word:
             raise Failed(f"--spark-conf {word}: write NAME=VALUE")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """HDFS in each mode, or the file system lustre:, and YARN."""
 import os
+import zipfile
 
 from . import ask, hosts, places, sites
 from .errors import Failed
@@ -20,6 +21,8 @@ BRIDGE = {"core-site": {"hadoop.rpc.socket.factory.class.ClientProtocol": "org.v
 SERVICE = "yarn.nodemanager.aux-services.mapreduce_shuffle.class"
 SHUFFLE = {"yarn-site": {SERVICE: "org.verbena.hadoop.shuffle.VerbenaShuffleHandler"},
            "mapred-site": {"mapreduce.job.reduce.shuffle.consumer.plugin.class": "org.verbena.hadoop.shuffle.VerbenaShuffle"}}
+ENGINE = "org.verbena.hadoop.rpc.VerbenaRpcEngine"
+PROTOCOLS = "org/verbena/hadoop/rpc/protocols"  # of the jar; Hadoop has a property for each
 OWN_MEMORY = 4096  # MiB of a node that containers do not get
 
 
@@ -31,6 +34,15 @@ def class_path(home):
     if os.path.isdir(home) and any(name.startswith("hadoop-common") for name in os.listdir(home)):
         return f"{home}/*"
     raise Failed(f"--hadoop {home} has neither share/hadoop nor the jars of Hadoop: give the folder of an unpacked release")
+
+
+def engines(jar):
+    """The properties that let all protocols go by the core."""
+    try:
+        with zipfile.ZipFile(jar) as one:
+            return {f"rpc.engine.{name}": ENGINE for name in one.read(PROTOCOLS).decode("ascii").split()}
+    except (OSError, KeyError, zipfile.BadZipFile) as error:
+        raise Failed(f"--rpc: {jar} has no list of protocols ({error}): --jar names the jar of hadoop-rdma") from error
 
 
 class Hadoop:
@@ -45,6 +57,7 @@ class Hadoop:
         self._path = class_path(at.options.hadoop)
         self._user = {name: sites.read(at.options.conf, name) for name in FILES} if at.options.conf else {}
         self.shared = self._own_share()
+        self._rpc = {**engines(self._jar), "verbena.rpc.key.file": at.key} if at.options.rpc else {}
 
     def _own_share(self):
         """The session's folder on the shared path, which is removed at the end: of blocks, or of what YARN writes beside the
@@ -87,7 +100,7 @@ class Hadoop:
                 "dfs.datanode.fsdataset.factory": "org.verbena.hadoop.hdfs.tier.VerbenaDatasetFactory",
                 "dfs.block.replicator.classname": "org.verbena.hadoop.hdfs.tier.VerbenaPlacementPolicy",
                 "dfs.net.topology.impl": "org.verbena.hadoop.hdfs.tier.VerbenaTopology"}})
-        return sites.merged(*parts, SHUFFLE if self._options.yarn else {})
+        return sites.merged(*parts, {"core-site": self._rpc}, SHUFFLE if self._options.yarn else {})
 
     def _yarn(self, node, tasks):
         at, name = self._at, lambda port: self._at.at(0, port)
