@@ -19,7 +19,9 @@ TEST_F(ShmPair, AnActivePeerTakesAtMost64KiBOfEachSidesMemory)
 {
     open();
     connect_grown();
-    EXPECT_GT(lane_memory(near), 8192u);
+    if (rings_grow()) {
+        EXPECT_GT(lane_memory(near), 8192u);
+    }
     EXPECT_LE(lane_memory(near), 65536u);
     EXPECT_LE(lane_memory(far), 65536u);
 }
