@@ -160,7 +160,7 @@ class DoctorTest {
         String text = report(key(DIGITS, "rw-------"));
         String memory = "  memory of reducers: map outputs are kept outside the heap in up to ";
         assertTrue(text.contains("warn" + memory + "0 MiB (container of 1024 MiB less heap of 820 MiB less 253 MiB for the JVM; "
-            + "more by mapreduce.reduce.memory.mb, or verbena.shuffle.memory)"), text);
+            + "more by mapreduce.reduce.memory.mb, or a smaller -Xmx in mapreduce.reduce.java.opts)"), text);
         text = report(key(DIGITS, "rw-------"), "mapreduce.reduce.memory.mb=2048", "mapreduce.reduce.java.opts=-Xmx1024m");
         assertTrue(text.contains("ok  " + memory + "758 MiB "), text);
     }

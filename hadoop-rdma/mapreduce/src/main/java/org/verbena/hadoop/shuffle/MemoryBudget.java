@@ -56,7 +56,7 @@ final class MemoryBudget {
         long jvm = HostMemory.besideHeap(heap) + (long) fetchers * Rooms.COUNT * Rooms.BYTES;
         return new MemoryBudget(Math.max(0, container - heap - jvm), "container of " + (container >> 20) + " MiB less heap of "
             + (heap >> 20) + " MiB less " + (jvm >> 20) + " MiB for the JVM; more by mapreduce.reduce.memory.mb, or "
-            + PluginSetting.SHUFFLE_MEMORY, null);
+            + "a smaller -Xmx in mapreduce.reduce.java.opts", null);
     }
 
     /** What is wrong with a size that the user set, and the cure; null: nothing. */
