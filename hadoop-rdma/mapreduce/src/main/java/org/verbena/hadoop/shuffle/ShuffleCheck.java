@@ -88,10 +88,13 @@ public final class ShuffleCheck {
         return right;
     }
 
-    /** The class of a service that no NodeManager starts has no effect, and tasks that need the service do not start. */
+    /**
+     * The class of a service that no NodeManager starts has no effect, and tasks that need the service do not start. Where nothing
+     * is set there is no NodeManager, perhaps.
+     */
     private static void service(Configuration conf, HostReport report) {
         if (!conf.getTrimmedStringCollection(SERVICES).contains(NAME) && !conf.getBoolean(MANIFEST, false)) {
-            report.add(Level.BAD, SERVICES + " is " + conf.getTrimmed(SERVICES, "not set")
+            report.add(conf.get(SERVICES) == null ? Level.WARN : Level.BAD, SERVICES + " is " + conf.getTrimmed(SERVICES, "not set")
                 + ": a NodeManager with these files serves no map outputs, and jobs fail; add " + NAME + " to it in yarn-site.xml");
         }
     }

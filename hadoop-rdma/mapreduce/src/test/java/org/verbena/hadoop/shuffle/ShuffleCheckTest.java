@@ -57,7 +57,7 @@ class ShuffleCheckTest {
         expect(CLASSES, "BAD   yarn.nodemanager.aux-services is spark_shuffle: a NodeManager with these files serves no map "
             + "outputs, and jobs fail; add mapreduce_shuffle to it in yarn-site.xml");
         conf.unset("yarn.nodemanager.aux-services");
-        expect(CLASSES, "BAD   yarn.nodemanager.aux-services is not set: ");
+        expect(CLASSES, "warn  yarn.nodemanager.aux-services is not set: ");
         conf.set("yarn.nodemanager.aux-services.manifest.enabled", "true"); // another file lists them
         expectGood(CLASSES);
     }
