@@ -45,7 +45,7 @@ static void in_parent(void)
 static void in_child(void)
 {
     if (is_shared())
-        heap_copy(heap_mapped());
+        heap_copy(heap_mapped(), heap_blocks());
     if (ends[0] >= 0) {
         (void)close(ends[0]);
         (void)close(ends[1]);

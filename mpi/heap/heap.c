@@ -47,6 +47,11 @@ heap_memory_t *heap_mapped(void)
     return atomic_load_explicit(&open, memory_order_acquire) > 0 ? &memory : NULL;
 }
 
+const rt_block_t *heap_blocks(void)
+{
+    return blocks.first;
+}
+
 /* Mutex held. */
 static int is_open(void)
 {

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "rt/blocks.h"
+
 #define HEAP_LEAST ((size_t)32 << 10)
 #define HEAP_KEPT ((size_t)32 << 20)
 
@@ -44,8 +46,8 @@ const char *heap_map(heap_memory_t *memory);
 int heap_has_file(const heap_memory_t *memory);
 /* The pages of the range are zeros now, and do not exist. */
 void heap_empty(const heap_memory_t *memory, size_t offset, size_t length);
-/* In a child of fork(): the memory is replaced by a private one with the same bytes. */
-void heap_copy(heap_memory_t *memory);
+/* In a child of fork(): the memory is replaced by a private one with the same bytes. blocks: all, by place. */
+void heap_copy(heap_memory_t *memory, const rt_block_t *blocks);
 /* One line on stderr. */
 void heap_say(const char *what, const char *cause);
 
@@ -53,5 +55,6 @@ void heap_say(const char *what, const char *cause);
 void heap_lock(void);
 void heap_unlock(void);
 heap_memory_t *heap_mapped(void); /* NULL: there is none */
+const rt_block_t *heap_blocks(void);
 
 #endif

@@ -127,24 +127,35 @@ static void copy_by_file(const heap_memory_t *memory, unsigned char *copy)
     }
 }
 
-/* Without the file nothing says which bytes have pages: all that were handed out are read. Zeros are there already. */
-static void copy_by_bytes(const heap_memory_t *memory, unsigned char *copy)
+/* Zeros are there already. */
+static void copy_block(const unsigned char *from, unsigned char *to, size_t size)
 {
-    for (size_t at = 0; at < memory->reached; at += PART) {
-        const unsigned char *from = memory->base + at;
-        if (from[0] != 0 || memcmp(from, from + 1, PART - 1) != 0)
-            memcpy(copy + at, from, PART);
+    for (size_t at = 0; at < size; at += PART) {
+        const size_t part = size - at < PART ? size - at : PART;
+        if (from[at] != 0 || memcmp(from + at, from + at + 1, part - 1) != 0)
+            memcpy(to + at, from + at, part);
     }
 }
 
-void heap_copy(heap_memory_t *memory)
+/* Without the file nothing says which bytes have pages, and to read one makes its page: blocks that are used are read. */
+static void copy_by_blocks(const heap_memory_t *memory, const rt_block_t *block, unsigned char *copy)
+{
+    for (; block != NULL; block = block->after)
+        if (block->used)
+            copy_block(memory->base + block->offset, copy + block->offset, block->size);
+}
+
+void heap_copy(heap_memory_t *memory, const rt_block_t *blocks)
 {
     const int has_file = heap_has_file(memory);
     unsigned char *copy = mmap(NULL, memory->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                                -1, 0);
     if (copy == MAP_FAILED)
         end_child();
-    (has_file ? copy_by_file : copy_by_bytes)(memory, copy);
+    if (has_file)
+        copy_by_file(memory, copy);
+    else
+        copy_by_blocks(memory, blocks, copy);
     if (mremap(copy, memory->size, memory->size, MREMAP_MAYMOVE | MREMAP_FIXED, memory->base) == MAP_FAILED)
         end_child();
     if (has_file)

@@ -2,6 +2,7 @@
 // test_heap.cc - the blocks of mpi/heap, without malloc: contents, alignment, zeros, pages, threads, fork().
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -126,13 +127,21 @@ TEST(Heap, a_child_has_a_copy_that_nobody_shares)
     heap_give(block);
 }
 
+int64_t pages_of(int fd)
+{
+    struct stat found = {};
+    return fstat(fd, &found) == 0 ? found.st_blocks : -1;
+}
+
 // H6: as a shell does by `exec 3>file`.
 TEST(Heap, a_child_has_its_bytes_and_the_programs_file_where_that_took_the_descriptor)
 {
     uint8_t *block = take(MIB);
+    heap_give(take(256 * MIB)); // no page of it is there, and none is made
     rt_heap_share_t share;
     memset(block, 1, MIB);
     ASSERT_EQ(verbena_heap_share(&share), 0);
+    const int64_t pages = pages_of(share.fd);
     const int fd = share.fd, own = dup(fd), file = memfd_create("of the program", 0);
     ASSERT_EQ(dup2(file, fd), fd);
     EXPECT_NE(verbena_heap_share(&share), 0);
@@ -144,6 +153,7 @@ TEST(Heap, a_child_has_its_bytes_and_the_programs_file_where_that_took_the_descr
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
     EXPECT_EQ(lseek(file, 0, SEEK_END), 4);
+    EXPECT_EQ(pages_of(own), pages);
     ASSERT_EQ(dup2(own, fd), fd);
     EXPECT_EQ(verbena_heap_share(&share), 0);
     close(own);
