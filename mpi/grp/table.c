@@ -199,7 +199,9 @@ static int print_for_node(void)
 {
     char way[16] = "";
     if (rt_node.state == RT_NODE_NONE && rt.size > 1 && (rt.pmi.local_size > 1 || rt.pmi.mapping == NULL)) {
-        rt_say("within a node: messages, as NAME.steps; there is no node memory (mpi.node_memory, shm in tl.enable)");
+        rt_say("within a node: messages, as NAME.steps; there is no node memory (%s)",
+               rt.pmi.mapping == NULL ? "the launcher does not say which ranks share a node"
+                                      : "mpi.node_memory, shm in tl.enable, or the cause in a line above");
         return 0;
     }
     (void)vbn_setting(rt.context, "mpi.large_pairs", way, sizeof(way), NULL);

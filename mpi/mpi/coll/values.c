@@ -7,11 +7,12 @@
 /* The padding of the first element and of the last one: its bytes do not travel, but functions of the program may write them. */
 static void find_padding(const dt_type_t *type, coll_values_t *values)
 {
-    MPI_Aint end;
+    MPI_Aint end, ahead;
     size_t all;
-    if ((MPI_Aint)type->extent <= 0 || __builtin_add_overflow(type->lb, (MPI_Aint)type->extent, &end))
+    if ((MPI_Aint)type->extent <= 0 || __builtin_add_overflow(type->lb, (MPI_Aint)type->extent, &end) ||
+        __builtin_sub_overflow(type->node->low, type->lb, &ahead))
         return;
-    const size_t before = type->node->low > type->lb ? (size_t)(type->node->low - type->lb) : 0;
+    const size_t before = ahead > 0 ? (size_t)ahead : 0;
     const size_t after = end > type->node->high ? (size_t)(end - type->node->high) : 0;
     if (__builtin_add_overflow(values->bytes, before, &all) || __builtin_add_overflow(all, after, &all) ||
         all > PTRDIFF_MAX)
