@@ -50,7 +50,7 @@ class GuestLinesTest(unittest.TestCase):
                 make(path)
             (spark / "common/target/test-classes/org").mkdir(parents=True)
             make(spark / "dist/target/spark-rdma-shuffle-1.jar")
-            env = {**os.environ, "VERBENA_BUILDS": str(builds), "PATH": f"{root}/bin:{os.environ['PATH']}"}
+            env = {**os.environ, "VERBENA_BUILDS": str(builds), "LC_ALL": "C.UTF-8", "PATH": f"{root}/bin:{os.environ['PATH']}"}
             done = subprocess.run([sys.executable, "-c", LINES, command.ROOT / "tests" / "guest", root], env=env,
                                   capture_output=True, text=True, timeout=LIMIT)
             self.assertEqual((done.returncode, done.stderr), (0, ""))

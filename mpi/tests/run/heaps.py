@@ -89,7 +89,7 @@ def descriptors_of_a_shell(build):
         raise Skipped("bash is not installed")
     script = ('text=$(head -c 300000 /dev/zero | tr "\\0" a); for fd in {3..30}; do eval "exec $fd>/dev/null"; done; '
               'echo "$(echo "${text:0:3}${#text}${text: -3}")"')
-    status, out, err = launch(build, "-n", 1, "bash", "-c", script, environment=NODE)
+    status, out, err = launch(build, "-n", 1, "bash", "-c", script, environment={**NODE, "LC_ALL": "C", "BASH_ENV": ""})
     return expect((status, out, err) == (0, "aaa300000aaa\n", ""), status, out, err)
 
 

@@ -37,7 +37,9 @@ class Cable:
         self._words = ["-launcher", "ssh", "-launcher-exec", enter, "-hosts", ",".join(HOSTS)]
 
     def _host(self, name):
-        holder = subprocess.Popen(["unshare", "--net", "sh", "-c", "ip link set lo up && echo up && exec sleep 1000"],
+        # A host's setting may say that new namespaces have no IPv6.
+        allow = "f=/proc/sys/net/ipv6/conf/all/disable_ipv6; [ $(cat $f) = 0 ] || echo 0 >$f; "
+        holder = subprocess.Popen(["unshare", "--net", "sh", "-c", allow + "ip link set lo up && echo up && exec sleep 1000"],
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         (pathlib.Path(self._folder.name) / name).write_text(str(holder.pid))
         return holder

@@ -44,7 +44,7 @@ public:
     /* A host's setting may say that new namespaces have none. */
     void allow_ipv6()
     {
-        if (!run("echo 0 >/proc/sys/net/ipv6/conf/all/disable_ipv6"))
+        if (!run("f=/proc/sys/net/ipv6/conf/all/disable_ipv6; [ \"$(cat $f)\" = 0 ] || echo 0 >$f"))
             _exit(kNoNamespaces);
     }
     /* By rank 0, for all: the cable's other end goes into the namespace of rank `to`. */
