@@ -162,7 +162,7 @@ class PlanTest(Case):
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
             self.assertFalse(one.flush(0.1))
-        self.assertIn("the burst buffer has files that were not flushed within 0 s, and the job ends", said.getvalue())
+        self.assertIn("files of the burst buffer were not flushed within 0 s, half of the time", said.getvalue())
         given = []
         for ends in (None, time.time() + 1000):
             session = self.session(ends)
@@ -170,6 +170,17 @@ class PlanTest(Case):
             self.assertFalse(session.flush())
         self.assertIsNone(given[0])
         self.assertTrue(0 < given[1] <= 500, given)
+
+    def test_the_burst_buffer_is_flushed_where_nothing_can_be_told_to_end(self):
+        """As on a full disk."""
+        session, flushed = self.session(), []
+        session.systems = [mock.Mock(spec=Buffer, flush=lambda _: flushed.append(1) or True)]
+        said = io.StringIO()
+        with mock.patch("batch.signals.ignore"), mock.patch.object(session, "stop"), contextlib.redirect_stdout(said), \
+                mock.patch.object(session.board, "write", side_effect=OSError(28, "No space left on device")):
+            self.assertTrue(cli._saved_and_stopped(session))
+        self.assertEqual(flushed, [1])
+        self.assertIn("could not be told to end ([Errno 28] No space left on device)", said.getvalue())
 
     @staticmethod
     def agent(board, ranks):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The burst buffer before the shared folder of the mode lustre: a memcached server and a flusher on each node."""
+import contextlib
 import os
 import subprocess
 
@@ -8,6 +9,7 @@ from .memcached import Memcached
 
 FLUSHER = "org.verbena.hadoop.lustre.LustreFlusher"
 FLUSHERS = 1  # their rank: all writers have a higher one, and the servers a lower one
+KILLED = 10  # seconds
 SHARE = 80  # per cent of a server's memory that bytes may take which are not flushed yet
 
 
@@ -44,11 +46,17 @@ class Buffer(Memcached):
         """Waits, for so many seconds, until the shared folder has all files. False: it lacks some, and lines say why."""
         argv = self._hadoop.java(FLUSHER, self._at.conf("client"), 256, "--once")
         environment = {**os.environ, **self._hadoop.environment()}
+        child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, env=environment)
         try:
-            return subprocess.run(argv, stdin=subprocess.DEVNULL, env=environment, timeout=limit, check=False).returncode == 0
+            return child.wait(limit) == 0
         except subprocess.TimeoutExpired:
-            say(f"the burst buffer has files that were not flushed within {int(limit)} s, and the job ends: raise --reserve")
+            say(f"files of the burst buffer were not flushed within {int(limit)} s, half of the time left: the shared folder is "
+                "slow, or a writer's host is lost; raise --reserve")
             return False
+        finally:
+            child.kill()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(KILLED)  # no longer: it may hang in a call of the shared folder
 
     def environment(self):
         return {}

@@ -3,6 +3,7 @@
 import argparse
 import os
 import secrets
+import shutil
 import subprocess
 import sys
 import time
@@ -165,8 +166,9 @@ def _made(options):
         if getattr(kept, name):
             setattr(kept, name, os.path.abspath(getattr(kept, name)))
     for name in FILES:  # daemons have working folders of their own; what is no file here is looked for on the PATH
-        if getattr(kept, name) and os.path.isfile(getattr(kept, name)):
-            setattr(kept, name, os.path.abspath(getattr(kept, name)))
+        file = getattr(kept, name) or ""
+        if os.path.isfile(file) and ("/" in file or not shutil.which(file)):
+            setattr(kept, name, os.path.abspath(file))
     check(Places(kept, job, work, []))
     for source, _ in _pairs(options.into, "in"):
         if "://" not in source and not os.path.exists(source.removeprefix("file:")):
@@ -218,7 +220,11 @@ def _saved_and_stopped(session):
     """Whether all is saved; the daemons are ended in any case."""
     signals.ignore()
     try:
-        session.end_writers()
+        try:
+            session.end_writers()
+        except OSError as error:
+            say(f"daemons that write could not be told to end ({error}), and go on while the burst buffer is flushed: make room in "
+                f"{session.work}")
         return save(session)
     finally:
         session.stop()

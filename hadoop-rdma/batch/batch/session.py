@@ -182,7 +182,8 @@ class Session:
         signals.ignore()
         if not os.path.isdir(self.work):
             return
-        self._end_down_to(0)
+        for rank in sorted({state["rank"] for state in self.states().values()}, reverse=True):
+            self._end_from(rank)
         self.board.write("stop", -1)
         self.board.wait(lambda: not self._running(), END)
         self._over.set()
@@ -197,18 +198,18 @@ class Session:
         if os.path.exists(self.board.path("key")):
             os.unlink(self.board.path("key"))
 
-    def _end_down_to(self, last):
+    def _end_from(self, rank, limit=END):
         """Ends the daemons of this rank and higher ones."""
-        ranks = sorted({state["rank"] for state in self.states().values() if state["rank"] >= last}, reverse=True)
-        for rank in ranks:
-            self.board.write("stop", rank)
-            if not self.board.wait(lambda rank=rank: not self._left(rank), END):
-                say(f"daemons did not end within {END} s and are killed: {', '.join(self._left(rank))}")
+        self.board.write("stop", rank)
+        if not self.board.wait(lambda: not self._left(rank), limit):
+            say(f"daemons did not end within {int(limit)} s and are killed: {', '.join(self._left(rank))}")
 
     def end_writers(self):
-        """Before the last flush: the jobs of a YARN or a Spark that went on would fill the burst buffer again and again."""
+        """Before the last flush: the jobs of a YARN or a Spark that went on would fill the burst buffer again and again. Most of
+        the time that is left is the flush's."""
         if any(isinstance(one, Buffer) for one in self.systems):
-            self._end_down_to(FLUSHERS + 1)
+            left = END if self.job.ends is None else max(1.0, (self.job.ends - time.time()) / 4)
+            self._end_from(FLUSHERS + 1, min(END, left))
 
     def _running(self):
         """The nodes whose agents go on: they have started, have not said that they are done, and their launcher is there."""
