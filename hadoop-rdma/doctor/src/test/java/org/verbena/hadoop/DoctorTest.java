@@ -137,6 +137,11 @@ class DoctorTest {
             + "data (verbena.hdfs.memory.hsync)"), text);
         text = report(key(DIGITS, "rw-------"), "verbena.hdfs.mode=hhh-m", "verbena.hdfs.memory.hsync=refuse");
         assertTrue(text.contains("ok    mode hhh-m: hsync of a block in memory fails (verbena.hdfs.memory.hsync)"), text);
+        text = report(key(DIGITS, "rw-------"), "verbena.hdfs.mode=hhh-m", "verbena.hdfs.memory.hsync=refuse",
+            "dfs.datanode.synconclose=true");
+        assertTrue(text.contains("memory takes no block and no copy of one; set either back"), text);
+        text = report(key(DIGITS, "rw-------"), "verbena.hdfs.mode=hhh", "verbena.hdfs.memory.hsync=refuse");
+        assertTrue(text.contains("verbena.hdfs.memory.hsync=refuse has no effect without mode hhh-m"), text);
         text = report(key(DIGITS, "rw-------"), "verbena.hdfs.mode=hhh-m", "verbena.hdfs.memory.hsync=never");
         assertTrue(text.contains("verbena.hdfs.memory.hsync=never is not possible; give memory or refuse"), text);
     }

@@ -83,6 +83,21 @@ public final class HdfsCheck {
         }
     }
 
+    private void hsync(TierConf tiers) {
+        String key = PluginSetting.HDFS_MEMORY_HSYNC.key();
+        if (tiers.mode() == Mode.HHH_M) {
+            report.add(Level.OK, "mode hhh-m: hsync of a block in memory " + (tiers.refusesSync() ? "fails"
+                : "is an hflush: a power cut of all hosts takes the data") + " (" + key + ")");
+        } else if (conf.getTrimmed(key, "").equals("refuse")) {
+            report.add(Level.WARN, key + "=refuse has no effect without mode hhh-m: files of the storage policy ALL_NVDIMM lie in "
+                + "memory, and their hsync succeeds");
+        }
+        if (tiers.refusesSync() && conf.getBoolean("dfs.datanode.synconclose", false)) {
+            report.add(Level.BAD, "mode hhh-m: dfs.datanode.synconclose forces each block at its end, which " + key + "=refuse "
+                + "refuses: memory takes no block and no copy of one; set either back");
+        }
+    }
+
     private void tiers() {
         TierConf tiers = TierConf.of(conf);
         if (!tiers.tiered()) {
@@ -98,10 +113,7 @@ public final class HdfsCheck {
             report.add(Level.BAD, "mode hhh-m: dfs.replication is 1, and the NameNode refuses files with one replica; set it to 2 "
                 + "or more, or " + PluginSetting.HDFS_MEMORY_ALONE + "=true");
         }
-        if (tiers.mode() == Mode.HHH_M) {
-            report.add(Level.OK, "mode hhh-m: hsync of a block in memory " + (tiers.refusesSync() ? "fails"
-                : "is an hflush: a power cut of all hosts takes the data") + " (" + PluginSetting.HDFS_MEMORY_HSYNC + ")");
-        }
+        hsync(tiers);
         if (tiers.mode() == Mode.HHH_L) {
             SharedCheck.look(tiers.shared(), report);
         }

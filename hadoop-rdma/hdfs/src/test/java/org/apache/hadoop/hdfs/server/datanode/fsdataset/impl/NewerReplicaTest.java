@@ -35,9 +35,11 @@ import org.apache.hadoop.hdfs.server.datanode.ReplicaHandler;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInPipeline;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.verbena.hadoop.hdfs.memory.MemoryLedger;
 
+@Timeout(600)
 class NewerReplicaTest {
     private static final int BYTES = 66_000;
     private static final org.apache.hadoop.fs.Path COLD = new org.apache.hadoop.fs.Path("/cold");
@@ -365,7 +367,7 @@ class NewerReplicaTest {
                 Thread me = Thread.currentThread();
                 writeUntilStopped(cluster, block, own, () -> {
                     while (!settles.join().isHeldUpBy(me)) {
-                        Thread.onSpinWait(); // it may be interrupted once more meanwhile
+                        Thread.yield(); // it may be interrupted once more meanwhile
                     }
                 });
                 return null;
@@ -392,7 +394,7 @@ class NewerReplicaTest {
             Doing settles = cluster.dataset().guard().move(block.getBlockId(), () -> {
                 Doing waits = settle(cluster, shared);
                 while (!waits.isHeldUpBy(Thread.currentThread())) {
-                    Thread.onSpinWait();
+                    Thread.yield();
                 }
                 assertSame(own, cluster.replica(block));
                 return waits;
