@@ -47,7 +47,7 @@ final class MemoryBudget {
         }
         String key = PluginSetting.SHUFFLE_MEMORY.key();
         return new MemoryBudget(conf.memory(), key, conf.memory() <= derived.limit ? null : key + " of " + (conf.memory() >> 20)
-            + " MiB is more than the container has beside heap and JVM, " + (derived.limit >> 20) + " MiB: YARN ends reducers "
+            + " MiB is more than the container has beside heap and JVM, " + (derived.limit >> 20) + " MiB: YARN may end reducers "
             + "beyond their containers; raise mapreduce.reduce.memory.mb, or unset " + key);
     }
 

@@ -3,6 +3,8 @@
 package org.verbena.hadoop.shuffle;
 
 import java.io.File;
+import java.net.URISyntaxException;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
@@ -34,7 +36,11 @@ public final class ShuffleCheck {
      * @param conf with mapred-site.xml and yarn-site.xml
      */
     public static void run(Configuration conf, HostReport report) {
-        run(conf, ShuffleCheck.class.getProtectionDomain().getCodeSource().getLocation().getPath(), report);
+        try {
+            run(conf, Path.of(ShuffleCheck.class.getProtectionDomain().getCodeSource().getLocation().toURI()).toString(), report);
+        } catch (URISyntaxException e) {
+            throw new IllegalStateException(e); // a class loader's own
+        }
     }
 
     /** jar: where these classes come from; any other path: not from a jar. */

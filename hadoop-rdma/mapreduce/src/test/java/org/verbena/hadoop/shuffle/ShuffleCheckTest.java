@@ -77,7 +77,7 @@ class ShuffleCheckTest {
             + "(verbena.shuffle.memory)");
         conf.set("verbena.shuffle.memory", "1g");
         expect(CLASSES, "warn  memory of reducers: verbena.shuffle.memory of 1024 MiB is more than the container has beside "
-            + "heap and JVM, 758 MiB: YARN ends reducers beyond their containers; raise mapreduce.reduce.memory.mb, or unset "
+            + "heap and JVM, 758 MiB: YARN may end reducers beyond their containers; raise mapreduce.reduce.memory.mb, or unset "
             + "verbena.shuffle.memory");
         conf.set("verbena.shuffle.memory", "0");
         expectGood(CLASSES);
