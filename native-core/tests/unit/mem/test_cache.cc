@@ -330,7 +330,7 @@ TEST_F(Cache, ResidentPagesExistAfterwards)
 {
     constexpr int populate_write = 23; // MADV_POPULATE_WRITE
     if (madvise(nullptr, 0, populate_write) != 0)
-        GTEST_SKIP() << "this kernel makes no pages on demand: run on Linux 5.14";
+        GTEST_SKIP() << "this kernel makes no pages on demand: run on Linux 5.14 or later";
     reopen({64, 1 << 30, true, false, true, false});
     uint8_t *p = map_pages(64);
     cache_rig_put(get(p, 64 * PAGE, RW));

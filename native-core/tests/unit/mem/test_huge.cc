@@ -191,7 +191,7 @@ TEST_F(Pages, PoolsGrowToTheLimitOfLockedMemoryAndGoOnUnlockedWithOneLine)
         GTEST_SKIP() << "mlock does nothing here: run the release build, with a larger ulimit -l";
     const rlim_t limit = limit_of_four_blocks();
     if (limit == 0)
-        GTEST_SKIP() << "four pages cannot be locked here: raise ulimit -l";
+        GTEST_SKIP() << "four pages cannot be locked here: raise ulimit -Hl";
     pid_t child = fork();
     if (child == 0) {
         alarm(120);

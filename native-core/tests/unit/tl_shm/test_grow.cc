@@ -25,7 +25,7 @@ constexpr size_t kSmall = 8192, kGrown = 61440;
 constexpr uint32_t kLarge = 8192; // payload of the largest packet: more than a small ring has room for
 
 constexpr const char *FULL_RINGS =
-    "rings are whole from the start here: run on a host with pages of 4 KiB and Linux 5.14";
+    "rings are whole from the start here: run on a host with pages of 4 KiB and Linux 5.14 or later";
 
 class ShmGrow : public ::testing::Test {
 protected:
