@@ -122,9 +122,10 @@ TEST_F(Pages, BlocksOfPoolsExistAndAreLocked)
     unsigned char resident[25];
     ASSERT_EQ(mincore(block, 25 * 4096, resident), 0);
     constexpr int populate_write = 23; // MADV_POPULATE_WRITE, since Linux 5.14: before it what is locked exists
-    if (madvise(nullptr, 0, populate_write) == 0)
+    if (madvise(nullptr, 0, populate_write) == 0) {
         for (unsigned char page : resident)
             EXPECT_EQ(page & 1, 1);
+    }
     uint64_t locked = kib("/proc/self/smaps", "Locked:", block);
     EXPECT_TRUE(locked >= 100 || has(bench, "RLIMIT_MEMLOCK") || !mlock_works()) << locked << bench_log(bench);
     std::memset(block, 1, 100000);
