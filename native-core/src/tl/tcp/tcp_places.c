@@ -97,16 +97,29 @@ static int peek(int fd)
     return n > 0 ? 1 : n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) ? -1 : 0;
 }
 
-/* Room for one more that waits. False: the newcomer is the one that has to go. */
+/* As tcp_source_last; epoll may not have told yet who has spoken. */
+static tcp_guest_t *last_to_stay(tcp_iface_t *iface, bool *spoken_p)
+{
+    tcp_guest_t *last;
+    while ((last = tcp_source_last(&iface->sources, spoken_p)) != NULL && !*spoken_p && peek(last->fd) == 1)
+        tcp_source_spoke(last);
+    return last;
+}
+
+/* Room for one more that waits. False: the newcomer is the one that has to go. One that has spoken goes for a known address, or
+ * for one with fewer that wait; a newcomer's own words count against silence alone. */
 static bool make_room(tcp_iface_t *iface, const tcp_source_t *source, int fd)
 {
     if (iface->guest_count < guests_most(iface))
         return true;
-    tcp_guest_t *last = tcp_source_last(&iface->sources);
+    bool spoken;
+    tcp_guest_t *last = last_to_stay(iface, &spoken);
     if (last == NULL)
         return false;
-    bool preferred = tcp_source_is_known(source) && !tcp_source_is_known(last->source);
-    if (!preferred && source->waiting + 1 >= last->source->waiting && peek(fd) != 1)
+    bool known = tcp_source_is_known(source), last_known = tcp_source_is_known(last->source);
+    bool preferred = known && !last_known, deferred = last_known && !known;
+    bool fewer = source->waiting + 1 < last->source->waiting;
+    if (deferred || (!preferred && !fewer && (spoken || peek(fd) != 1)))
         return false;
     drop_guest(iface, last);
     return true;
@@ -126,7 +139,7 @@ static bool let_wait(tcp_iface_t *iface, int fd, const tcp_ip_t *ip, uint16_t po
         tcp_source_left(&iface->sources, source);
         return false;
     }
-    *guest = (tcp_guest_t){.number = iface->guest_number++, .fd = fd, .ip = *ip, .port = port};
+    *guest = (tcp_guest_t){.fd = fd, .ip = *ip, .port = port};
     tcp_source_add(&iface->sources, source, guest);
     iface->guest_count++;
     return true;

@@ -158,7 +158,6 @@ struct tcp_iface {
     uint32_t untrusted_count;
     uint32_t guest_count;    /* connections that wait for a place */
     uint32_t process_guests; /* that may wait at all interfaces of the process */
-    uint64_t guest_number;
     uint64_t looked_ns;
     seldom_t clock;    /* while there is no connection */
     uint64_t timer_ns; /* time the timer is armed for, 0 = not armed */

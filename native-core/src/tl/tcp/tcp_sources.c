@@ -97,8 +97,9 @@ void tcp_source_take(tcp_sources_t *sources, tcp_guest_t *guest)
     tcp_source_t *source = guest->source;
     list_remove(&guest->link);
     guest->source = NULL;
-    if (--source->waiting == 0)
-        list_remove(&source->link);
+    list_remove(&source->link);
+    if (--source->waiting > 0)
+        list_append(&sources->waiting, &source->link);
     tcp_source_left(sources, source);
 }
 
@@ -108,16 +109,15 @@ static tcp_guest_t *first_of(const tcp_source_t *source)
     return container_of(list->next, tcp_guest_t, link);
 }
 
-static bool comes_before(const tcp_source_t *a, const tcp_source_t *b)
+/* b's last turn is longer ago. */
+static bool overtakes(const tcp_source_t *a, const tcp_source_t *b)
 {
     bool known = tcp_source_is_known(a), speaks = !list_empty(&a->spoken);
     if (known != tcp_source_is_known(b))
         return known;
     if (speaks != !list_empty(&b->spoken))
         return speaks;
-    if (a->held != b->held)
-        return a->held < b->held;
-    return first_of(a)->number < first_of(b)->number;
+    return a->held < b->held;
 }
 
 tcp_guest_t *tcp_source_next(const tcp_sources_t *sources)
@@ -125,23 +125,33 @@ tcp_guest_t *tcp_source_next(const tcp_sources_t *sources)
     const tcp_source_t *best = NULL;
     list_for_each(link, &sources->waiting) {
         const tcp_source_t *source = container_of(link, tcp_source_t, link);
-        if (best == NULL || comes_before(source, best))
+        if (best == NULL || overtakes(source, best))
             best = source;
     }
     return best != NULL ? first_of(best) : NULL;
 }
 
-tcp_guest_t *tcp_source_last(const tcp_sources_t *sources)
+/* Of the sources with guests in that list, unknown ones first, the one with the most that wait. */
+static tcp_guest_t *newest_of_most(const tcp_sources_t *sources, bool spoken)
 {
     const tcp_source_t *most = NULL;
     list_for_each(link, &sources->waiting) {
         const tcp_source_t *source = container_of(link, tcp_source_t, link);
         bool known = tcp_source_is_known(source);
-        if (list_empty(&source->silent))
+        if (list_empty(spoken ? &source->spoken : &source->silent))
             continue;
         if (most == NULL || (tcp_source_is_known(most) && !known) ||
             (tcp_source_is_known(most) == known && source->waiting > most->waiting))
             most = source;
     }
-    return most != NULL ? container_of(most->silent.prev, tcp_guest_t, link) : NULL;
+    if (most == NULL)
+        return NULL;
+    return container_of(spoken ? most->spoken.prev : most->silent.prev, tcp_guest_t, link);
+}
+
+tcp_guest_t *tcp_source_last(const tcp_sources_t *sources, bool *spoken_p)
+{
+    tcp_guest_t *silent = newest_of_most(sources, false);
+    *spoken_p = silent == NULL;
+    return silent != NULL ? silent : newest_of_most(sources, true);
 }

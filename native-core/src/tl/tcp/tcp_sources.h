@@ -27,15 +27,14 @@ typedef struct tcp_source {
 typedef struct tcp_guest {
     list_link_t link; /* in its source's lists, or among those that have gone */
     tcp_source_t *source;
-    uint64_t number; /* in the order of arrival */
-    int fd;          /* -1: it has gone */
+    int fd; /* -1: it has gone */
     tcp_ip_t ip;
     uint16_t port;
 } tcp_guest_t;
 
 typedef struct tcp_sources {
     map_t all;
-    list_link_t waiting; /* sources */
+    list_link_t waiting; /* sources; the one that has waited longest for its turn comes first */
     list_link_t known;   /* the one that has proved the key last at the end */
     uint32_t known_count;
 } tcp_sources_t;
@@ -54,10 +53,10 @@ void tcp_source_add(tcp_sources_t *sources, tcp_source_t *source, tcp_guest_t *g
 void tcp_source_spoke(tcp_guest_t *guest);
 void tcp_source_take(tcp_sources_t *sources, tcp_guest_t *guest); /* it waits no longer */
 /* Whose turn it is: guests of known sources first, then those that have spoken, then those of the source that holds the fewest
- * places, then the oldest. NULL: nobody waits. */
+ * places, then those of the source whose last turn is longest ago; of its guests the oldest. NULL: nobody waits. */
 tcp_guest_t *tcp_source_next(const tcp_sources_t *sources);
 /* Who makes room for another that waits: the newest silent one of the source with the most that wait, of an unknown one if there
- * is one. NULL: all have spoken. */
-tcp_guest_t *tcp_source_last(const tcp_sources_t *sources);
+ * is one. *spoken_p: all have spoken, so it is the newest of such a source that has. NULL: nobody waits. */
+tcp_guest_t *tcp_source_last(const tcp_sources_t *sources, bool *spoken_p);
 
 #endif

@@ -63,6 +63,19 @@ private:
     }
 };
 
+// As many of them wait as may, though places fall free meanwhile.
+void fill(Strangers &strangers, const Node &server, unsigned hosts)
+{
+    rlimit limit;
+    ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &limit));
+    strangers.come(1500, hosts, 1, "\1");
+    for (int more = 0; more < 15 && harness_waiting(server.harness) < std::min<rlim_t>(1024, limit.rlim_cur / 8);
+         more++)
+        strangers.come(64, hosts, 1, "\1");
+    for (int i = 0; i < 100; i++) // their words are there, and are looked at
+        harness_progress(server.harness);
+}
+
 // A peer gets a place while strangers that came before it still wait for one.
 void expect_it_comes_in(Node &server, Node &peer, const char *why)
 {
@@ -131,6 +144,28 @@ TEST(TcpPlaces, an_address_that_has_proved_the_key_before_comes_first)
     join(peer, server);
     strangers.come(1000, 1000, 1, "\1");
     expect_it_comes_in(server, peer, "others of as many addresses");
+}
+
+// The strangers that wait are as many as may, and none is silent. Places are few, so that few fall free meanwhile.
+TEST(TcpPlaces, an_address_with_fewer_that_wait_comes_in_past_speakers_that_fill_all_room)
+{
+    if (!may_come(2500))
+        GTEST_SKIP() << TOO_FEW;
+    Node server({"tl.tcp.max_unauthenticated", "2"}), peer;
+    Strangers strangers(server);
+    fill(strangers, server, 2);
+    expect_it_comes_in(server, peer, "more than may wait of two addresses");
+}
+
+TEST(TcpPlaces, a_known_address_comes_in_past_speakers_of_as_many_addresses_as_may_wait)
+{
+    if (!may_come(2500))
+        GTEST_SKIP() << TOO_FEW;
+    Node server({"tl.tcp.max_unauthenticated", "2"}), peer;
+    Strangers strangers(server);
+    join(peer, server);
+    fill(strangers, server, 2500);
+    expect_it_comes_in(server, peer, "more than may wait, each of its own address");
 }
 
 TEST(TcpPlaces, who_ends_while_waiting_is_forgotten)
