@@ -18,7 +18,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define STARTING 8 /* descriptors more while a rank is started */
+#define STARTING 8   /* descriptors more while a rank is started */
+#define FD_LEAST 500 /* scripts number their own descriptors from 3 on, and do so without a look (`exec 3>file`) */
 
 static int failed(const char *what)
 {
@@ -29,7 +30,7 @@ static int failed(const char *what)
 /* The key of the job in memory that only the ranks inherit. */
 static int keep_key(launch_job_t *job)
 {
-    job->key_fd = memfd_create("verbena-job-key", 0);
+    job->key_fd = memfd_create("verbena-job-key", MFD_CLOEXEC);
     return job->key_fd >= 0 && pwrite(job->key_fd, job->key, sizeof(job->key), 0) == sizeof(job->key)
                ? 0
                : failed("job key");
@@ -101,13 +102,23 @@ static void set_places(const launch_job_t *job, const launch_rank_t *one)
     set_number("MPI_LOCALRANKID", before);
 }
 
+/* The descriptor as the rank's program has it: open, and with a high number, unless ulimit -n is low. */
+static int handed_over(int fd)
+{
+    const int high = fcntl(fd, F_DUPFD, FD_LEAST);
+    if (high >= 0)
+        return high;
+    (void)fcntl(fd, F_SETFD, 0); /* without close-on-exec */
+    return fd;
+}
+
 static void set_environment(const launch_job_t *job, const launch_rank_t *one, int pmi)
 {
     const launch_part_t *part = &job->parts[one->part];
-    set_number("PMI_FD", pmi);
+    set_number("PMI_FD", handed_over(pmi));
     set_number("PMI_RANK", one->number);
     set_number("PMI_SIZE", job->size);
-    set_number("VERBENA_KEY_FD", job->key_fd);
+    set_number("VERBENA_KEY_FD", handed_over(job->key_fd));
     set_number("VERBENA_HOST_RANKS", job->local);
     set_places(job, one);
     if (job->hosts[one->host].fake)
@@ -150,7 +161,6 @@ __attribute__((noreturn)) static void become(const launch_job_t *job, const laun
     (void)dup2(ends->pipes[0][1], 1);
     (void)dup2(ends->pipes[1][1], 2);
     sink_leave();
-    (void)fcntl(ends->socket[1], F_SETFD, 0); /* without close-on-exec */
     set_environment(job, one, ends->socket[1]);
     if (part->folder != NULL && chdir(part->folder) != 0) {
         launch_say("-wdir %s on %s: %s", part->folder, host, strerror(errno));

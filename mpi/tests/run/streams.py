@@ -293,5 +293,12 @@ def closed(build):
     return problems
 
 
-TESTS = (closed, non_blocking, flags_stay, nobody_reads, nobody_reads_elsewhere, full_disk, told_at_the_end,
+def numbered_by_scripts(build):
+    """A script that opens files as 3 to 9 between mpiexec and the program takes nothing from the program."""
+    script = "for fd in 3 4 5 6 7 8 9; do eval \"exec $fd>/dev/null\"; done; exec \"$0\""
+    status, out, err = launch(build, "-n", 2, "sh", "-c", script, build / "tests/moves")
+    return expect((status, out, err) == (0, "", ""), status, out, err)
+
+
+TESTS = (closed, numbered_by_scripts, non_blocking, flags_stay, nobody_reads, nobody_reads_elsewhere, full_disk, told_at_the_end,
          without_threads, reader_is_gone, regular_file, prompts, tags, whole_while_full, large_pipe_elsewhere)
