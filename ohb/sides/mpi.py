@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The row mpi.messages, and what mpi.rma shares with it: the libraries, and mpi/bench built with and started by each."""
+import ctypes.util
 import os
 
 from sides import core, ranks
@@ -21,6 +22,7 @@ TARGETS = {"latency.8": (0.95, None), "latency.1048576": (0.8, None), "rate.8": 
 # What leaves ranks of one host TCP only. Windows of Open MPI's other components share memory of the host nevertheless.
 OPEN_MPI_TCP = ("--mca", "pml", "ob1", "--mca", "btl", "self,tcp", "--mca", "osc", "pt2pt")
 OPEN_MPI_5_WINDOWS = "was not run: it has no component for windows that leaves memory of the host out"
+INTEL_NEEDS_LIBFABRIC = "was not run: by TCP it needs a libfabric, which Debian's Open MPI brings (libfabric1)"
 OURS_TCP = ("-fake-hosts", "RANKS")
 MPICH_TCP = {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self", "FI_PROVIDER": "tcp"}  # by its UCX or its libfabric
 
@@ -53,7 +55,8 @@ def peers(root):
             # It brings no compiler wrapper: ours, as it has the standard ABI, too.
             Library("impi-rt", "Intel MPI (PyPI's impi-rt)", ours(root).compiler, f"{intel}/bin/mpiexec",
                     environment={"I_MPI_ROOT": intel, "LD_LIBRARY_PATH": f"{intel}/lib"}, cure=pypi,
-                    tcp_environment={"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp"})]
+                    tcp_environment={"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp"},
+                    no_tcp="" if ctypes.util.find_library("fabric") else INTEL_NEEDS_LIBFABRIC)]
 
 
 def missing(root):

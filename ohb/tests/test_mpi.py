@@ -308,6 +308,11 @@ class Windows(WithPrograms):
         self.assertEqual(block["metrics"], {"put.8.near": 3, "counter": 7})
         self.assertEqual(block["details"]["refused"], {"tcp.rma": "was not run: shared", "tcp.counter": "was not run: shared"})
 
+    def test_intel_mpi_has_cells_by_tcp_where_the_host_has_a_libfabric_and_else_says_that_there_is_none(self):
+        for found, told in (("libfabric.so.1", ""), (None, mpi.INTEL_NEEDS_LIBFABRIC)):
+            with unittest.mock.patch("ctypes.util.find_library", lambda name: {"fabric": found}[name]):
+                self.assertEqual({peer.name: peer.no_tcp for peer in mpi.peers("/nowhere")}["impi-rt"], told)
+
     def test_cells_before_a_crash_of_a_stock_library_count_in_each_block(self):
         with unittest.mock.patch.dict(os.environ, {"CRASHES": "yes"}):
             bench = self.bench()

