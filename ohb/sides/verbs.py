@@ -3,6 +3,7 @@
 import contextlib
 import importlib
 import os
+import shlex
 import sys
 
 from driver.procs import Failed
@@ -45,7 +46,7 @@ def guest(root, cpus=2, memory=1024):
 
 def pairs(running, program, scale):
     """Every cell once: ours and perftest, one after the other."""
-    command = f"{program} --transport rc,ud --row {','.join(ROWS)} --blocks 1 --scale {scale}"
+    command = shlex.join([program, "--transport", "rc,ud", "--row", ",".join(ROWS), "--blocks", "1", "--scale", str(scale)])
     result = running.run(command, BLOCK_SECONDS)
     if result.status != 0:
         raise Failed(f"vbn-perf gave status {result.status} in the guest:\n{result.output[-2000:]}")
