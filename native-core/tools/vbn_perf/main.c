@@ -45,6 +45,7 @@ static void run_transport(const char *transport, const perf_settings_t *settings
                     .raw = share(REGION),
                     .stages = settings->stages,
                     .transport = transport,
+                    .pypi_ucx = settings->pypi_ucx,
                     .cpus = settings->cpus};
     end_together(side.shared);
     raw_pair(pair);
@@ -83,11 +84,13 @@ static const char *transport_name(size_t index)
 static void usage(void)
 {
     printf("usage: vbn-perf [--transport shm,tcp,rc,ud] [--row core.am.latency,...] [--size 8,64,...] [--blocks 5]\n"
-           "                [--scale 1.0] [--cpus 0,1] [--stages checksum,lz4|zstd] [--table]\n"
+           "                [--scale 1.0] [--cpus 0,1] [--stages checksum,lz4|zstd] [--pypi-ucx DIR]\n"
+           "                [--table]\n"
            "       vbn-perf --self [--blocks 5] [--scale 1.0]\n"
            "       vbn-perf --version\n"
            "Prints one JSON line per row, or a table. ratio = ours / bare reference. --scale: factor of repetitions.\n"
            "--stages: checksum or compression of pulled messages; their data compresses to about two thirds.\n"
+           "--pypi-ucx: folder of another UCX (DIR/bin/ucx_perftest, DIR/lib), for the rows core.pypi-ucx.*.\n"
            "--self: cost of a get and of a message of 8 bytes within one process, in batches of 16.\n"
            "Exit status 0: measured, 2: an error, in one line.\nRows:");
     for (size_t i = 0; row_name(i) != NULL; i++)
@@ -168,6 +171,7 @@ static void take_option(int option, char **argv, perf_settings_t *settings)
         if (!parse_stages(optarg, &settings->stages))
             perf_fail("--stages takes checksum and one of lz4 and zstd, separated by commas, not \"%s\"", optarg);
         break;
+    case 'u': settings->pypi_ucx = optarg; break;
     case 'T': settings->table = true; break;
     case 'S': settings->self = true; break;
     case 'V': tool_version(PERF_NAME);
@@ -183,13 +187,14 @@ static void parse(int argc, char **argv, perf_settings_t *settings)
         {"transport", required_argument, NULL, 't'}, {"row", required_argument, NULL, 'r'},
         {"size", required_argument, NULL, 's'},      {"blocks", required_argument, NULL, 'b'},
         {"scale", required_argument, NULL, 'x'},     {"cpus", required_argument, NULL, 'c'},
-        {"stages", required_argument, NULL, 'g'},    {"table", no_argument, NULL, 'T'},
-        {"self", no_argument, NULL, 'S'},            {"version", no_argument, NULL, 'V'},
-        {"help", no_argument, NULL, 'h'},            {0}};
+        {"stages", required_argument, NULL, 'g'},    {"pypi-ucx", required_argument, NULL, 'u'},
+        {"table", no_argument, NULL, 'T'},           {"self", no_argument, NULL, 'S'},
+        {"version", no_argument, NULL, 'V'},         {"help", no_argument, NULL, 'h'},
+        {0}};
     /* clang-format on */
     int option;
     opterr = 0;
-    while ((option = getopt_long(argc, argv, ":t:r:s:b:x:c:g:TSVh", OPTIONS, NULL)) != -1)
+    while ((option = getopt_long(argc, argv, ":t:r:s:b:x:c:g:u:TSVh", OPTIONS, NULL)) != -1)
         take_option(option, argv, settings);
     if (optind < argc)
         perf_fail("\"%s\" is one argument too many; vbn-perf --help lists the options", argv[optind]);

@@ -65,9 +65,10 @@ typedef struct side {
     uint8_t *heap;   /* REGION bytes of our own */
     const char *transport;
     const int *cpus;
-    unsigned stages;  /* VBN_SEND_* of the messages to be pulled */
-    uint8_t *raw;     /* REGION bytes shared by both, for memcpy */
-    uint64_t counted; /* messages received since the last reply */
+    const char *pypi_ucx; /* folder of that UCX, or NULL */
+    unsigned stages;      /* VBN_SEND_* of the messages to be pulled */
+    uint8_t *raw;         /* REGION bytes shared by both, for memcpy */
+    uint64_t counted;     /* messages received since the last reply */
     uint64_t expected;
     uint64_t replies;
     size_t free_count;
@@ -88,6 +89,7 @@ typedef struct perf_settings {
     double scale;    /* of the repetitions */
     unsigned stages; /* VBN_SEND_*, of pulled messages */
     int cpus[2];
+    const char *pypi_ucx; /* folder with bin/ucx_perftest and lib, or NULL */
     bool table;
     bool self;
 } perf_settings_t;
@@ -145,13 +147,17 @@ double socket_in(side_t *side, size_t size, uint64_t count);
 double memcpy_bandwidth(side_t *side, size_t size, uint64_t count);
 
 /* ---- rival.c */
-bool rival_there(void);
+bool rival_there(const char *folder); /* NULL: Debian's */
 double rival_latency(side_t *side, size_t size, uint64_t count);
 double rival_rate(side_t *side, size_t size, uint64_t count);
 double rival_bandwidth(side_t *side, size_t size, uint64_t count);
+double pypi_latency(side_t *side, size_t size, uint64_t count); /* the same by the UCX of side->pypi_ucx */
+double pypi_rate(side_t *side, size_t size, uint64_t count);
+double pypi_bandwidth(side_t *side, size_t size, uint64_t count);
 int rival_port(void); /* free on loopback */
-/* Starts timeout(1) with these arguments on the rank's processor; output to `out`, nowhere when that is -1. */
-pid_t rival_start(const side_t *side, int rank, int out, char *const arguments[]);
+/* Starts timeout(1) with these arguments on the rank's processor; output to `out`, nowhere when that is -1. libraries:
+ * folder where the program's are looked for first, or empty. */
+pid_t rival_start(const side_t *side, int rank, int out, const char *libraries, char *const arguments[]);
 void rival_rest(side_t *side); /* our server sleeps from here on */
 void rival_rest_end(side_t *side);
 

@@ -60,13 +60,13 @@ static double run_once(side_t *side, const test_t *test, size_t size, uint64_t c
                          atomic ? NULL : "-c", (char *)(uintptr_t)test->connection, NULL, NULL};
     /* clang-format on */
     int last = atomic ? 12 : 14; /* where the server's name goes */
-    pid_t server = rival_start(side, 1, -1, arguments);
+    pid_t server = rival_start(side, 1, -1, "", arguments);
     usleep(wait_us); /* until it listens */
     arguments[last] = "127.0.0.1";
     arguments[last + 1] = NULL;
     if (pipe2(ends, O_CLOEXEC) != 0)
         fail_system("pipe of perftest");
-    pid_t client = rival_start(side, 0, ends[1], arguments);
+    pid_t client = rival_start(side, 0, ends[1], "", arguments);
     close(ends[1]);
     double value = read_output(ends[0], test);
     (void)waitpid(client, &status, 0);

@@ -43,6 +43,9 @@ static const row_t ROWS[] = {
     {"core.ucx.am.latency", "one-way latency", "ns", am_latency, rival_latency, rival_latency, "8,1024", 100000, 0},
     {"core.ucx.am.rate", "message rate", "M/s", am_rate, rival_rate, rival_rate, "8", 1000000, 0},
     {"core.ucx.bandwidth", "bandwidth", "MB/s", heap_bandwidth, rival_bandwidth, rival_bandwidth, "1048576", 0, 2e9},
+    {"core.pypi-ucx.am.latency", "one-way latency", "ns", am_latency, pypi_latency, pypi_latency, "8,1024", 100000, 0},
+    {"core.pypi-ucx.am.rate", "message rate", "M/s", am_rate, pypi_rate, pypi_rate, "8", 1000000, 0},
+    {"core.pypi-ucx.bandwidth", "bandwidth", "MB/s", heap_bandwidth, pypi_bandwidth, pypi_bandwidth, "1048576", 0, 2e9},
     {"core.perftest.am.latency", "one-way latency", "ns", am_latency, NULL, perftest_send, "8", 20000, 0},
     {"core.perftest.put.bandwidth", "bandwidth", "MB/s", put_bandwidth, NULL, perftest_write, "1048576", 0, 256e6},
     {"core.perftest.get.bandwidth", "bandwidth", "MB/s", get_bandwidth, NULL, perftest_read, "1048576", 0, 256e6},
@@ -109,11 +112,19 @@ bool listed(const char *list, const char *word)
     return list == NULL;
 }
 
+static const char *pypi_left_out(const char *folder)
+{
+    if (folder == NULL)
+        return "it needs --pypi-ucx DIR (PyPI: libucx-cu12)";
+    return rival_there(folder) ? NULL : "the folder of --pypi-ucx has no bin/ucx_perftest";
+}
+
 /* Why this row is not run over this transport; NULL when it is. *plain_p: nobody expects it there who has not named it. */
-static const char *left_out(const char *name, const char *transport, bool *plain_p)
+static const char *left_out(const side_t *side, const char *name, const char *transport, bool *plain_p)
 {
     bool rdma = strcmp(transport, "rc") == 0 || strcmp(transport, "ud") == 0;
-    bool rival = strncmp(name, "core.ucx.", 9) == 0;
+    bool pypi = strncmp(name, "core.pypi-ucx.", 14) == 0;
+    bool rival = pypi || strncmp(name, "core.ucx.", 9) == 0;
     bool perftest = strncmp(name, "core.perftest.", 14) == 0;
     *plain_p = true;
     if (rival && rdma)
@@ -122,9 +133,11 @@ static const char *left_out(const char *name, const char *transport, bool *plain
         return "it is for rc and ud";
     if (perftest && strcmp(transport, "ud") == 0 && strcmp(name, "core.perftest.am.latency") != 0)
         return "it is for rc";
-    *plain_p = false;
+    *plain_p = pypi && side->pypi_ucx == NULL;
+    if (pypi)
+        return pypi_left_out(side->pypi_ucx);
     if (rival)
-        return rival_there() ? NULL : "ucx_perftest is not installed (Debian: apt install ucx-utils)";
+        return rival_there(NULL) ? NULL : "ucx_perftest is not installed (Debian: apt install ucx-utils)";
     if (!perftest)
         return NULL;
     return perftest_there() ? NULL : "ib_send_lat is not installed (Debian: apt install perftest)";
@@ -136,7 +149,7 @@ void run_rows(side_t *side, const char *transport, const perf_settings_t *settin
         if (!listed(settings->rows, ROWS[i].name))
             continue;
         bool plain;
-        const char *reason = left_out(ROWS[i].name, transport, &plain);
+        const char *reason = left_out(side, ROWS[i].name, transport, &plain);
         if (reason != NULL && (!plain || settings->rows != NULL))
             printf("# %s over %s: left out, %s\n", ROWS[i].name, transport, reason);
         if (reason != NULL)

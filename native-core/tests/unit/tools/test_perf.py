@@ -29,6 +29,14 @@ pid_t fork(void)
 }
 """
 
+OTHER_UCX = """#!/bin/sh
+# The server waits for its end. The client has numbers where it is given the libraries beside it.
+[ "$1" = 127.0.0.1 ] || exec sleep 60
+[ "$LD_LIBRARY_PATH" = "$(dirname "$(dirname "$0")")/lib" ] || exit 1
+echo iterations,50.0_percentile_lat,avg_lat,overall_lat,avg_bw,overall_bw,avg_mr,overall_mr
+echo 1000,0.1,0.2,0.25,1,2,3,4
+"""
+
 
 def run(*options, **variables):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("VBN_")} | variables
@@ -65,6 +73,23 @@ class Perf(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         line = json.loads(done.stdout)
         self.assertEqual((line["row"], line["transport"], line["size"]), ("core.am.latency", "shm", 8))
+
+    def test_another_ucx_is_run_with_its_own_libraries(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "bin", "ucx_perftest")
+            os.mkdir(os.path.dirname(program))
+            with open(program, "w") as file:
+                file.write(OTHER_UCX)
+            os.chmod(program, 0o755)
+            row = ("--transport", "shm", "--row", "core.pypi-ucx.am.latency", "--size", "8", "--blocks", "1", "--scale", "0.001")
+            done = run(*row, "--pypi-ucx", folder)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(json.loads(done.stdout)["raw"], 250, "the client's fourth number, in microseconds")
+            os.unlink(program)
+            for options, why in ((("--pypi-ucx", folder), "has no bin/ucx_perftest"), ((), "it needs --pypi-ucx DIR")):
+                done = run(*row, *options)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertRegex(done.stdout, r"\A# core.pypi-ucx.am.latency over shm: left out, .*" + why)
 
     def test_killed_before_its_server_runs_it_leaves_no_process(self):
         with tempfile.TemporaryDirectory() as folder:
