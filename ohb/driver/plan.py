@@ -218,7 +218,7 @@ ROWS = (
         {"milliseconds": 100}, {"milliseconds": 40}, control=True, metric="wall_ms"),
     _spark("aa.spark", "spark.groupby, stock against stock", _GROUP, _SMALL, None, control=True),
     Row("core", "core", "messages, one-sided operations, atomics per transport; from Java (core.jni)",
-        "bare cache line, memcpy, socket loop; the same operation from C", {"scale": 1.0}, {"scale": 0.1},
+        "bare cache line, memcpy, socket loop, UCX; the same operation from C", {"scale": 1.0}, {"scale": 0.1},
         metric="am.latency.shm.8.*"),
     Row("verbs", "verbs", "messages, put, get and fetch-add over rc and ud in a guest with a soft-RoCE device",
         "perftest on the same device, in the same boot", {"scale": 0.05}, {"scale": 0.02}, metric="perftest.am.latency.rc.8.*"),

@@ -161,6 +161,7 @@ class Runner:
                        2 * CORE_SECONDS)
         else:
             self._perf(row, entry, part, lambda _index: core.pairs(self.root, log, row.name, scale))
+            entry["sides"]["a"]["versions"] = core.ucx_versions(entry["result"])
         return False  # vbn-perf looks at no payload
 
     def _verbs(self, row, params, entry, part):

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The core rows: vbn-perf measures both sides in turns; with --blocks 1 each of its JSON lines is one paired block. And
 core.jni: the same operation from Java and from C."""
+import glob
 import json
 import os
+import re
 import shutil
+import subprocess
 
 from driver import noise
 from driver.procs import Failed, Process
@@ -26,6 +29,25 @@ def built_program(checkout):
 def _executable(folder):
     path = os.path.join(folder or "", "vbn-perf")
     return path if folder and os.access(path, os.X_OK) else None
+
+
+def pypi_ucx():
+    """Folder of PyPI's UCX, or None."""
+    installed = os.environ.get("VERBENA_UCX")
+    found = glob.glob(os.path.join(glob.escape(installed), "lib", "python3*", "site-packages", "libucx")) if installed else []
+    return found[0] if found else None
+
+
+def ucx_versions(cells):
+    """{"ucx": Debian's version, "pypi-ucx": PyPI's} of those with cells, as the loaded libraries say."""
+    pypi, found = pypi_ucx(), {}
+    for name, folder, more in (("ucx", "/usr", {}), ("pypi-ucx", pypi, {"LD_LIBRARY_PATH": f"{pypi}/lib"})):
+        if any(cell.startswith(name + ".") for cell in cells):
+            done = subprocess.run([f"{folder}/bin/ucx_info", "-v"], capture_output=True, text=True, timeout=60, check=False,
+                                  env={**os.environ, **more})
+            said = re.search(r"[Vv]ersion:? (\d+(\.\d+)+)", done.stdout)
+            found[name] = said[1] if said else "unknown"
+    return found
 
 
 def better(unit):
@@ -92,10 +114,11 @@ def placements(cpus=None, distance=_distance):
 
 def pairs(root, log, row, scale):
     """Every cell of the row once: ours and raw, measured one after the other."""
-    entries = []
+    entries, ucx = [], pypi_ucx()
+    rival = ["--pypi-ucx", ucx] if ucx else []
     if not row.startswith("core.jni"):
         for label, cpus in placements():
-            options = ["--blocks", "1", "--scale", str(scale), "--cpus", cpus]
+            options = ["--blocks", "1", "--scale", str(scale), "--cpus", cpus, *rival]
             entries += [{**entry, "placement": label} for entry in run(root, log, options) if belongs(entry, row)]
     if row == "core" or row.startswith("core.jni"):
         entries += jni_pairs(root, log, scale)

