@@ -26,7 +26,7 @@ SUITES = {
     "TestDFSOutputStream": {"testComputePacketChunkSize": DECLARED, "testPreventOverflow": DECLARED},
     "TestFileCreationEmpty": {}, "TestFileAppend": {}, "TestFileAppend2": {}, "TestFileAppend3": {}, "TestFileAppend4": {},
     "TestHFlush": {}, "TestReplaceDatanodeOnFailure": {}, "TestWriteRead": {}, "TestAbandonBlock": {},
-    "TestDFSClientExcludedNodes": {},
+    "TestDFSClientExcludedNodes": {}, "TestPipelines": {}, "TestLeaseRecovery2": {}, "TestDatanodeDeath": {},
     "TestClientProtocolForPipelineRecovery": {"testAddingDatanodeDuringClosing": EARLY,
                                               "testPipelineRecoveryOnRestartFailure": FIVE_SECONDS},
 }
