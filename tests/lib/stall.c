@@ -3,7 +3,8 @@
  *
  * VERBENA_STALL_FOLDER is the disk: an absolute path without links. VERBENA_STALL_CONTROL is a folder elsewhere. While a file
  * "stalled" is in it, no call that opens, reads, writes or syncs a file of the disk goes on; all others do. A call that waits is a
- * file there, whose name is that of the call and of its thread. Any thread; the kernel is called without libc's own functions. */
+ * file there, whose name is that of the call and of its thread. With VERBENA_STALL_CALL, one of "open", "read", "write" and "sync",
+ * calls of this kind alone wait. Any thread; the kernel is called without libc's own functions. */
 #define _GNU_SOURCE /* O_TMPFILE, and the names with 64 */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,11 +35,17 @@ static bool is_of_disk(const char *path)
     return length > 0 && strncmp(path, disk, length) == 0 && (path[length] == '/' || path[length] == '\0');
 }
 
+static bool may_wait(const char *call)
+{
+    const char *one = getenv("VERBENA_STALL_CALL");
+    return one == NULL || strcmp(one, call) == 0;
+}
+
 /* Waits while the disk stands still. */
 static void wait_for_path(const char *path, const char *call)
 {
     const char *control = getenv("VERBENA_STALL_CONTROL");
-    if (control == NULL || !is_of_disk(path) || !is_stalled(control))
+    if (control == NULL || !may_wait(call) || !is_of_disk(path) || !is_stalled(control))
         return;
     char mark[PATH_MAX];
     snprintf(mark, sizeof(mark), "%s/%s-%ld", control, call, syscall(SYS_gettid));

@@ -40,6 +40,14 @@ CALLS = {  # the call, what it answers, the kind that the disk tells
     "open(FOLDER + 'other/new', 'w').write('x')": ("1", None),
     "open(FOLDER + 'disks', 'w').write('x')": ("1", None),
 }
+# Where nothing but syncs waits.
+SLOW_SYNCS = {
+    "os.write(disk, b'1')": ("1", None),
+    "os.fsync(disk)": ("None", "sync"),
+    "os.pread(disk, 1, 0)": ("b'1'", None),
+    "os.fdatasync(disk)": ("None", "sync"),
+    "os.close(os.open(FOLDER + 'disk/new', os.O_CREAT | os.O_WRONLY, 0o640))": ("None", None),
+}
 
 
 class StallTest(unittest.TestCase):
@@ -50,8 +58,11 @@ class StallTest(unittest.TestCase):
         for name in ("disk", "other"):
             (self.folder / name).mkdir()
             (self.folder / name / "file").write_text("abcdefgh" if name == "disk" else "hello")
+
+    def start(self, call=None):
+        """The program, for which the disk, or one kind of calls for it, may stand still."""
         try:
-            self.disk = Stall(self.folder, self.folder / "disk")
+            self.disk = Stall(self.folder, self.folder / "disk", call)
         except Unavailable as cause:
             self.skipTest(str(cause))
         self.program = subprocess.Popen([sys.executable, "-c", f"FOLDER = {str(self.folder) + '/'!r}\n{PROGRAM}"],
@@ -68,7 +79,15 @@ class StallTest(unittest.TestCase):
         self.program.stdin.flush()
 
     def test_calls_for_the_disk_wait_until_it_goes_on_and_others_do_not(self):
-        for call, (answer, kind) in CALLS.items():
+        self.start()
+        self.try_all(CALLS)
+
+    def test_one_kind_of_calls_may_wait_alone(self):
+        self.start("sync")
+        self.try_all(SLOW_SYNCS)
+
+    def try_all(self, calls):
+        for call, (answer, kind) in calls.items():
             with self.subTest(call):
                 with self.disk.standing():
                     self.ask(call)

@@ -19,12 +19,14 @@ class Unavailable(Exception):
 
 
 class Stall:
-    def __init__(self, work, folder):
-        """work: a folder elsewhere, for the library and for what it tells. Raises Unavailable."""
+    def __init__(self, work, folder, call=None):
+        """work: a folder elsewhere, for the library and for what it tells. call: the one kind of calls that waits ("open", "read",
+        "write", "sync"); None: all. Raises Unavailable."""
         compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
         if compiler is None:
             raise Unavailable("no C compiler for the library that lets a disk stand still; install gcc")
         self._folder = os.path.realpath(folder)
+        self._call = call
         self._control = os.path.join(os.path.realpath(work), "stall")
         self._library = os.path.join(self._control, "libstall.so")
         os.makedirs(self._control)
@@ -32,7 +34,8 @@ class Stall:
 
     def environment(self):
         """Variables of the processes for which the disk may stand still, and of those that they start."""
-        return {"LD_PRELOAD": self._library, "VERBENA_STALL_FOLDER": self._folder, "VERBENA_STALL_CONTROL": self._control}
+        return {"LD_PRELOAD": self._library, "VERBENA_STALL_FOLDER": self._folder, "VERBENA_STALL_CONTROL": self._control,
+                **({"VERBENA_STALL_CALL": self._call} if self._call else {})}
 
     @contextlib.contextmanager
     def standing(self):
