@@ -174,18 +174,21 @@ final class PipelineRecoveryTest {
         }
     }
 
-    /** The DataNode that gets the copy finds the damage, and the next copy is one of another replica. */
+    /** The DataNode that gets the copy finds the damage, and the next copy is one of another replica. The error names the first. */
     @Test
     void a_replica_with_a_damaged_checksum_that_is_copied_costs_no_byte() throws Exception {
         byte[] content = LocalHdfs.content(200 * CHUNK);
         Path path = new Path("/damaged");
         int number;
-        try (DistributedFileSystem writer = cluster.client(ALWAYS,
+        DatanodeInfo source;
+        LoggedLines logged = new LoggedLines();
+        try (logged; DistributedFileSystem writer = cluster.client(ALWAYS,
                 "dfs.client.block.write.replace-datanode-on-failure.best-effort=true")) {
             try (FSDataOutputStream out = writer.create(path)) {
                 out.write(content, 0, 100 * CHUNK);
                 out.hflush();
-                damage(folder(number(at(pipeline(out)[0]))), LocalHdfs.block(files, path).getBlock().getBlockName());
+                source = pipeline(out)[0];
+                damage(folder(number(at(source))), LocalHdfs.block(files, path).getBlock().getBlockName());
                 DataNode last = at(pipeline(out)[2]);
                 number = number(last);
                 cluster.stop(last);
@@ -193,6 +196,11 @@ final class PipelineRecoveryTest {
                 out.hflush();
                 out.write(content, 150 * CHUNK, 50 * CHUNK);
             }
+        }
+        String pool = LocalHdfs.block(files, path).getBlock().getBlockPoolId(); // this JVM has DataNodes of other tests
+        assertTrue(logged.with(":Failed to transfer " + pool).get(0).contains("datanodeUuid=" + source.getDatanodeUuid()));
+        for (String line : logged.with("Terminating due to a checksum error. ", pool)) { // of our receiver
+            assertTrue(line.contains(", a copy from DataNode " + source.getXferAddr()), line);
         }
         LocalHdfs.untilKnown(files, path, 2); // one of them is good
         try (var in = files.open(path)) {

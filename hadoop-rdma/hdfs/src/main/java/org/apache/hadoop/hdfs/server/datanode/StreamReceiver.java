@@ -295,7 +295,7 @@ final class StreamReceiver extends BlockReceiver {
             return;
         }
         LOG.warn("Checksum error in block {} from {}, specific offsets are: offsetInBlock = {} offsetInPacket = {}", block(),
-            inAddr, packet.offset(), wrong);
+            sender(), packet.offset(), wrong);
         if (request.source() != null && request.isDatanode()) {
             reportSource();
         }
@@ -303,7 +303,12 @@ final class StreamReceiver extends BlockReceiver {
             acks.refuse(packet);
         }
         throw new IOException("Terminating due to a checksum error. Unexpected checksum mismatch while writing " + block()
-            + " from " + inAddr);
+            + " from " + sender());
+    }
+
+    /** A stream's port tells nobody whose it is, so the DataNode that copies a replica is named, too. */
+    private String sender() {
+        return request.source() == null ? inAddr : inAddr + ", a copy from DataNode " + request.source();
     }
 
     private void reportSource() {
