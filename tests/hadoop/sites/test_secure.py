@@ -60,10 +60,6 @@ class SecureCase(ModeCase):
     def log(self, name):
         return pathlib.Path(self.cluster.log(name)).read_text(errors="replace")
 
-
-class QualitiesTest(SecureCase):
-    mode = "hhh"
-
     def copied(self, level):
         """Alice writes and reads a file with one quality of protection for blocks and calls."""
         source = self.file(level, 3)
@@ -79,6 +75,10 @@ class QualitiesTest(SecureCase):
         self.assertRegex(done.stderr, rf"negotiated = {QUALITY[level]}\n")
         self.assertRegex(done.stderr, r"Verbena ends: [1-9]\d* connections by the core and 0 by TCP")
         self.assertEqual(copy.read_bytes(), source.read_bytes())
+
+
+class QualitiesTest(SecureCase):
+    mode = "hhh"
 
     def test_blocks_and_calls_are_authenticated_inside_streams(self):
         self.copied("authentication")
@@ -129,6 +129,32 @@ class QualitiesTest(SecureCase):
         with self.alice():
             done = self.cluster.run("hdfs", "dfs", "-ls", "/closed")
         self.assertIn("Permission denied: user=alice", done.stderr)
+
+
+class PrivacyCases:
+    """For each other mode."""
+
+    def test_files_are_written_appended_to_and_read_with_all_encrypted_inside_streams(self):
+        self.copied("privacy")
+        source, copy = self.file("appended", 1), self.folder / "appended-copy"
+        chosen = ("-D", "dfs.data.transfer.protection=privacy", "-D", "hadoop.rpc.protection=privacy")
+        self.alone("hdfs", "dfs", *chosen, "-appendToFile", str(source), "/user/alice/privacy")
+        self.alone("hdfs", "dfs", *chosen, "-get", "/user/alice/privacy", str(copy))
+        self.assertEqual(copy.read_bytes(), (self.folder / "privacy").read_bytes() + source.read_bytes())
+        self.wait_for_tiers("/user/alice/privacy", [TIERS[self.mode]] * 4)
+        self.dfs("-mkdir", "/small")
+        self.dfs("-chown", "alice", "/small")
+        with self.alice(), self.small_files("/small/files", {"dfs.data.transfer.protection": "privacy"}):
+            pass
+        self.assertNotIn("Hadoop's pipeline writes the file", self.log("mix"))
+
+
+class MemoryTest(PrivacyCases, SecureCase):
+    mode = "hhh-m"
+
+
+class SharedPathTest(PrivacyCases, SecureCase):
+    mode = "hhh-l"
 
 
 class JobTest(SecureCase):
