@@ -25,6 +25,7 @@ COMMANDS = {
     "hdfs storagepolicies": "org.apache.hadoop.hdfs.tools.StoragePolicyAdmin",
     "hdfs balancer": "org.apache.hadoop.hdfs.server.balancer.Balancer",
     "hdfs mover": "org.apache.hadoop.hdfs.server.mover.Mover",
+    "hdfs diskbalancer": "org.apache.hadoop.hdfs.tools.DiskBalancerCLI",
     "hdfs getconf": "org.apache.hadoop.hdfs.tools.GetConf",
     "hdfs crypto": "org.apache.hadoop.hdfs.tools.CryptoAdmin",
     "hdfs ec": "org.apache.hadoop.hdfs.tools.ECAdmin",
