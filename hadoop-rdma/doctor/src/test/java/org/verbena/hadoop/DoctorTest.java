@@ -17,9 +17,9 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.net.NetUtils;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.verbena.hadoop.lustre.ThisHost;
 
 class DoctorTest {
     private static final String DIGITS = "0123456789abcdef".repeat(4);
@@ -199,7 +199,7 @@ class DoctorTest {
 
     @Test
     void aLocalFolderThatNodeManagersWouldShareIsSaidWithTheCure() throws IOException {
-        String host = NetUtils.getLocalHostname();
+        String host = ThisHost.name();
         String cure = "name a folder for each host, such as ROOT/yarn/${env.HOSTNAME}";
         String text = localFolders("/nm-local-dir");
         assertTrue(text.contains("warn  yarn.nodemanager.local-dirs: " + folder + "/nm-local-dir has not the name of this host: "

@@ -12,9 +12,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Set;
-import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.net.NetUtils;
 import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
 import org.verbena.core.plugin.PluginSetting;
@@ -34,10 +32,12 @@ public final class LustreCheck {
     public static final String HOST = "verbena-host";
 
     private final Configuration conf;
+    private final String host;
     private final HostReport report;
 
-    private LustreCheck(Configuration conf, HostReport report) {
+    private LustreCheck(Configuration conf, String host, HostReport report) {
         this.conf = conf;
+        this.host = host;
         this.report = report;
     }
 
@@ -48,10 +48,15 @@ public final class LustreCheck {
 
     /** Looks, if any setting of lustre: is there; says nothing otherwise. */
     public static void run(Configuration conf, HostReport report) {
+        run(conf, ThisHost.name(), report);
+    }
+
+    /** host: the name of this one. */
+    static void run(Configuration conf, String host, HostReport report) {
         if (conf.get(PluginSetting.LUSTRE_ROOT.key()) == null && conf.get("fs.lustre.impl") == null && !isDefault(conf)) {
             return;
         }
-        LustreCheck check = new LustreCheck(conf, report);
+        LustreCheck check = new LustreCheck(conf, host, report);
         check.named("fs.lustre.impl", LustreFileSystem.class, "clients do not know lustre:");
         check.named("fs.AbstractFileSystem.lustre.impl", LustreFs.class, "YARN does not know lustre:");
         try {
@@ -194,14 +199,12 @@ public final class LustreCheck {
      * @param name of the folder below the root
      */
     private void sharedFolder(Path folder, String name) throws IOException {
-        String host = NetUtils.getLocalHostname();
         Path record = folder.resolve(HOST);
         String other = Files.isReadable(record) ? Files.readString(record).strip() : host;
-        String own = "(.*\\W)?" + Pattern.quote(host.split("\\.")[0]) + "(\\W.*)?";
-        if (!other.equals(host)) {
+        if (!ThisHost.isSame(other, host)) {
             report.add(Level.WARN, LOCAL_FOLDERS + ": the NodeManager of " + other + " has used " + folder + ", and this host is "
                 + host + ": two NodeManagers in one folder delete each other's files; " + A_FOLDER_EACH);
-        } else if (!conf.getRaw(LOCAL_FOLDERS).contains("${env.") && !name.matches(own)) {
+        } else if (!conf.getRaw(LOCAL_FOLDERS).contains("${env.") && !ThisHost.isIn(name, host)) {
             report.add(Level.WARN, LOCAL_FOLDERS + ": " + folder + " has not the name of this host: NodeManagers with the same "
                 + "file would share it, and delete each other's files; " + A_FOLDER_EACH);
         }

@@ -14,11 +14,11 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.net.NetUtils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.hadoop.lustre.LustreCheck;
 import org.verbena.hadoop.lustre.LustreConf;
+import org.verbena.hadoop.lustre.ThisHost;
 
 /**
  * Each of them has a file with a random mark. A reducer that finds the same mark below its own root sees the same folder, wherever
@@ -57,7 +57,7 @@ final class SharedFolders {
         }
         announced.add(new Wire.Folder(mark(folder), name));
         folders.add(folder);
-        String other = takeOver(folder, NetUtils.getLocalHostname());
+        String other = takeOver(folder, ThisHost.name());
         if (other != null) {
             LOG.warn("Verbena: {} was used by the NodeManager of {} before: if that one still runs, stop one of them, because each "
                 + "deletes the other one's files; {} names a folder for each host", folder, other, NodeSite.FOLDERS);
@@ -69,7 +69,7 @@ final class SharedFolders {
         Path record = folder.resolve(LustreCheck.HOST);
         String before = Files.exists(record) ? Files.readString(record).strip() : host;
         Files.writeString(record, host);
-        return before.equals(host) ? null : before;
+        return ThisHost.isSame(before, host) ? null : before;
     }
 
     /** The folder's mark, which is made if there is none: whole at once, under a name that only one can take. */

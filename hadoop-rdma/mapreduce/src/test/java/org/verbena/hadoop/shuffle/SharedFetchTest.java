@@ -222,6 +222,7 @@ class SharedFetchTest {
         assertNull(SharedFolders.takeOver(folder, "one"), "a restart");
         assertEquals("one", SharedFolders.takeOver(folder, "two"));
         assertEquals("two", SharedFolders.takeOver(folder, "one"));
+        assertNull(SharedFolders.takeOver(folder, "One.example"), "the same with its domain");
     }
 
     @Test
