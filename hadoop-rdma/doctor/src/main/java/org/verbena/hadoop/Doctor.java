@@ -17,6 +17,7 @@ import org.verbena.hadoop.lustre.LustreFileSystem;
 import org.verbena.hadoop.lustre.LustreFs;
 import org.verbena.hadoop.rpc.Protocols;
 import org.verbena.hadoop.rpc.RpcCheck;
+import org.verbena.hadoop.rpc.ServersCheck;
 import org.verbena.hadoop.shuffle.ShuffleCheck;
 
 /** Looks at this host with the site files of the class path, and at the cluster that they name. */
@@ -82,17 +83,26 @@ public final class Doctor {
         HostReport rpc = new HostReport();
         RpcCheck.run(conf, rpc);
         good &= print("RPC", rpc, out);
-        if (good && hdfs) {
+        if (good) {
             HostReport cluster = new HostReport();
-            Configuration asking = RpcCheck.asking(conf);
-            ClusterCheck.run(asking, cluster);
-            RpcCheck.servers(asking, cluster);
+            servers(RpcCheck.asking(conf), hdfs, cluster);
             good = print("the cluster", cluster, out);
         }
         out.println("settings that switch Verbena on:");
         LINES.forEach(line -> out.println("  " + line));
         out.println("jar on the class path of all daemons and clients (HADOOP_CLASSPATH), before the properties: " + jar());
         return good;
+    }
+
+    /** hdfs: HDFS is looked at as a whole; else its NameNodes are asked alone, where there are any. */
+    private static void servers(Configuration asking, boolean hdfs, HostReport report) {
+        if (hdfs) {
+            ClusterCheck.run(asking, report);
+        } else {
+            ServersCheck.hdfs(asking, ClusterCheck.nameNodes(asking), report);
+        }
+        ServersCheck.yarn(asking, report);
+        RpcCheck.servers(asking, report);
     }
 
     private static boolean print(String who, HostReport report, PrintStream out) {

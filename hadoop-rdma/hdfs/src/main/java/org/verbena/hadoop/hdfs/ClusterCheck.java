@@ -12,11 +12,13 @@ import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.util.Collection;
 import java.util.List;
+import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.hdfs.DFSUtil;
+import org.apache.hadoop.hdfs.DFSUtilClient;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
 import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
 import org.apache.hadoop.ipc.RemoteException;
@@ -51,6 +53,12 @@ public final class ClusterCheck {
     /** Asks the NameNode of {@code fs.defaultFS}, or those of all name spaces behind viewfs, for DataNodes, and each of those. */
     public static void run(Configuration conf, HostReport report) {
         new ClusterCheck(conf, report).run();
+    }
+
+    /** Returns the addresses of all NameNodes that the configuration names, without one of {@code fs.defaultFS} alone. */
+    public static Collection<InetSocketAddress> nameNodes(Configuration conf) {
+        return DFSUtilClient.getHaNnRpcAddresses(conf).values().stream().flatMap(all -> all.values().stream())
+            .filter(Objects::nonNull).toList();
     }
 
     private void run() {

@@ -73,6 +73,9 @@ public final class RpcCheck {
             return; // run has told it
         }
         CoreNode.of(settings).eachServer(server -> {
+            if (!server.hasAnswered()) {
+                return;
+            }
             String transport = server.transport(DECIDED_MILLIS);
             String name = "RPC server " + server.address();
             if (transport != null) {

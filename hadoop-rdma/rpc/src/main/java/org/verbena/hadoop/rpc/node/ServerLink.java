@@ -97,6 +97,11 @@ public final class ServerLink {
         return obstacle;
     }
 
+    /** Whether a call by TCP was answered. */
+    public boolean hasAnswered() {
+        return calls.get() > 0;
+    }
+
     /** Counts an answer by TCP; true for the one whose caller has to {@link #connect}. */
     public boolean mayConnect() {
         return calls.incrementAndGet() >= node.conf().firstCalls() && remote.mayConnect();
