@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import os
 import pathlib
+import re
 import secrets
 import subprocess
 import sys
@@ -199,6 +200,21 @@ class LateErrorsTest(unittest.TestCase):
         self.assertRegex(told, f"{root}/late-unlink.*has the new name {root}/moved as well, .*Operation not permitted.*: remove "
                                "one as the owner")
         self.assertEqual((root / "moved").read_text(), "text")
+
+    def test_a_flusher_bears_a_folder_whose_list_breaks_off(self):
+        copies = self.folder / "late-list"
+        copies.mkdir()
+        root = self.folder / "shared"
+        records = root / ".verbena-buffer"
+        records.mkdir(parents=True)
+        (root / "file").write_text("text")
+        os.link(root / "file", records / f"{(root / 'file').stat().st_ino}.data")  # of a file that the shared folder has whole
+        conf.write(self.folder / "conf", conf.merged(conf.lustre(root), {"core-site": {
+            "verbena.lustre.buffer.servers": "127.0.0.1:1", "verbena.lustre.buffer.local": copies}}))
+        output, logged = self.run_with_it("org.verbena.hadoop.lustre.LustreFlusher", "--once")
+        said = re.findall(rf"copies of this host stay in {copies}, which cannot be listed \(.*Stale file handle\)", output + logged)
+        self.assertEqual(len(said), 1, output + logged)
+        self.assertFalse(records.exists())
 
     def test_the_doctor_says_that_there_are_no_hard_links_and_no_locks_and_that_none_are_needed(self):
         output, _ = self.run_with_it("org.verbena.hadoop.Doctor")

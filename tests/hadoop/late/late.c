@@ -4,8 +4,10 @@
  * A file whose name contains "late-close" fails at close with EDQUOT, one with "late-fsync" at fsync, "late-write" at its second
  * write with ENOSPC. "late-short" loses half of its bytes at close and says nothing. Each fsync of
  * such a file is a line of standard error. Below a folder "bare" fcntl locks fail with ENOSYS, as on Lustre without the mount
- * option flock, and hard links with EPERM. A name with "late-unlink" cannot be removed, as in a sticky folder of another user. */
+ * option flock, and hard links with EPERM. A name with "late-unlink" cannot be removed, as in a sticky folder of another user. The
+ * list of a folder "late-list" ends with ESTALE behind its first name. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -80,6 +82,27 @@ int unlink(const char *name)
 {
     int (*real)(const char *) = (int (*)(const char *))dlsym(RTLD_NEXT, "unlink");
     return strstr(name, "late-unlink") != NULL ? fail(EPERM) : real(name);
+}
+
+static bool breaks_off(DIR *folder)
+{
+    if (telldir(folder) == 0 || !is_named(dirfd(folder), "late-list"))
+        return false;
+    errno = ESTALE;
+    return true;
+}
+
+/* Which of both a JVM calls depends on its version. */
+struct dirent *readdir(DIR *folder)
+{
+    struct dirent *(*real)(DIR *) = (struct dirent * (*)(DIR *)) dlsym(RTLD_NEXT, "readdir");
+    return breaks_off(folder) ? NULL : real(folder);
+}
+
+struct dirent64 *readdir64(DIR *folder)
+{
+    struct dirent64 *(*real)(DIR *) = (struct dirent64 * (*)(DIR *)) dlsym(RTLD_NEXT, "readdir64");
+    return breaks_off(folder) ? NULL : real(folder);
 }
 
 static int lock_or_pass(const char *function, int fd, int command, void *argument)

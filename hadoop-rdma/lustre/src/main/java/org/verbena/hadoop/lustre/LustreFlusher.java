@@ -61,7 +61,7 @@ public final class LustreFlusher {
             if (once) {
                 throw e;
             }
-            return new Flusher.Pass(1, List.of(String.valueOf(e.getMessage())));
+            return new Flusher.Pass(1, List.of(String.valueOf(e.getMessage())), List.of());
         }
     }
 
@@ -71,8 +71,9 @@ public final class LustreFlusher {
         while (true) {
             Flusher.Pass pass = passed(flusher, once);
             if (!once) {
-                told.retainAll(pass.problems());
+                told.removeIf(line -> !pass.problems().contains(line) && !pass.notes().contains(line));
             }
+            pass.notes().stream().filter(told::add).forEach(note -> LOG.warn("Verbena: {}", note));
             for (String problem : pass.problems()) {
                 if (told.add(problem)) {
                     LOG.error("Verbena: {}", problem);

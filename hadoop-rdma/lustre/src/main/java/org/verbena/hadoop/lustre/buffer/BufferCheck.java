@@ -8,7 +8,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
 import org.verbena.memcached.MemcachedClient;
@@ -88,8 +87,8 @@ public final class BufferCheck {
         if (!Files.isDirectory(folder)) {
             return;
         }
-        try (Stream<Path> files = Files.list(folder)) {
-            List<Path> all = files.toList();
+        try {
+            List<Path> all = Listing.of(folder);
             long count = all.stream().filter(file -> file.toString().endsWith(".data")).count();
             long minutes = TimeUnit.MILLISECONDS.toMinutes(longest(all));
             String text = NAME + count + " files wait for a flusher (LustreFlusher)";

@@ -10,7 +10,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.stream.Stream;
 
 /** Flushes all files of a root. Several processes may do so at once, on several hosts; each may be killed at any time. */
 public final class Flusher {
@@ -28,8 +27,9 @@ public final class Flusher {
      *
      * @param left files that are in the buffer still
      * @param problems a line for each file that cannot be flushed, with the cause
+     * @param notes lines about what stays behind on this host, though files are flushed
      */
-    public record Pass(int left, List<String> problems) {
+    public record Pass(int left, List<String> problems, List<String> notes) {
     }
 
     /** Looks at each file once. */
@@ -45,12 +45,12 @@ public final class Flusher {
                 problems.add("the file of inode " + inode + " cannot be flushed: " + e);
             }
         }
-        buffer.local.sweep(records);
+        List<String> notes = buffer.local.sweep(records);
         int left = inodes().size();
         if (left == 0) {
             removeFolder();
         }
-        return new Pass(left, List.copyOf(problems));
+        return new Pass(left, List.copyOf(problems), notes);
     }
 
     /** A line for each file that is flushed after its writer's close, or after the writer's death. */
@@ -83,13 +83,13 @@ public final class Flusher {
 
     private Set<Long> inodes() throws IOException {
         Set<Long> found = new TreeSet<>();
-        try (Stream<Path> files = Files.list(records.folder())) {
-            List<Path> all = files.toList();
+        try {
+            List<Path> all = Listing.of(records.folder());
             buffer.silence.keep(all);
             for (Path file : all) {
                 String[] name = file.getFileName().toString().split("\\.");
-                if (name[0].matches("[0-9]+")) {
-                    found.add(Long.parseLong(name[0]));
+                if (name.length > 0 && Listing.inode(name[0]) >= 0) {
+                    found.add(Listing.inode(name[0]));
                 }
                 if (name.length > 2) {
                     removeOld(file); // of a process that died while it took a claim
@@ -98,17 +98,20 @@ public final class Flusher {
         } catch (NoSuchFileException e) {
             records.expectRoot();
             return Set.of();
+        } catch (IOException e) {
+            throw new IOException(records.folder() + " cannot be listed (" + e + "): run the flusher as root or as the user of the "
+                + "files, and look at the shared file system; nothing is flushed until then", e);
         }
         return found;
     }
 
-    private void removeOld(Path file) throws IOException {
+    private void removeOld(Path file) {
         try {
             if (buffer.silence.isOver(file)) {
                 Files.deleteIfExists(file);
             }
-        } catch (NoSuchFileException e) {
-            return;
+        } catch (IOException e) {
+            return; // it has gone, or it is another user's, whose flusher removes it
         }
     }
 

@@ -9,9 +9,9 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
-import java.util.stream.Stream;
 
 /** Copies of chunks on a disk of the writer's host: a file INODE-ID for each file in the buffer, its chunks at their places. */
 final class LocalCopies {
@@ -51,24 +51,47 @@ final class LocalCopies {
         return chunk.isOf(bytes) ? bytes : null;
     }
 
-    /** Deletes copies of files that the shared directory has, or that were deleted. */
-    void sweep(Records records) throws IOException {
-        if (!Files.isDirectory(folder)) {
-            return;
+    /**
+     * Deletes copies of files that the shared directory has, or that were deleted.
+     *
+     * @return a line for what stays though it might go; no flush waits for that
+     * @throws IOException when the root is away
+     */
+    List<String> sweep(Records records) throws IOException {
+        List<Path> all;
+        try {
+            all = Listing.of(folder);
+        } catch (NoSuchFileException e) {
+            return List.of(); // this host has no copies
+        } catch (IOException e) {
+            return List.of("copies of this host stay in " + folder + ", which cannot be listed (" + e + "): run the flusher as "
+                + "root, or make it a folder of mode 1777");
         }
-        List<Path> files;
-        try (Stream<Path> all = Files.list(folder)) {
-            files = all.toList();
-        }
-        for (Path file : files) {
-            String[] name = file.getFileName().toString().split("-", 2);
-            if (name.length == 2 && name[0].matches("[0-9]+") && Files.isWritable(file)) {
-                Records.Found found = records.find(Long.parseLong(name[0])); // made before its copies
-                if (found == null || !found.record().id().equals(name[1])) {
-                    records.expectRoot();
+        List<String> left = new ArrayList<>();
+        for (Path file : all) {
+            if (isUnused(file, records)) {
+                records.expectRoot();
+                try {
                     Files.deleteIfExists(file);
+                } catch (IOException e) {
+                    left.add("a copy of this host stays: " + file + " cannot be deleted (" + e + "): delete it as its owner");
                 }
             }
+        }
+        return left;
+    }
+
+    private static boolean isUnused(Path file, Records records) {
+        String[] name = file.getFileName().toString().split("-", 2);
+        long inode = name.length == 2 ? Listing.inode(name[0]) : -1;
+        try {
+            if (inode < 0 || !Files.isWritable(file)) {
+                return false;
+            }
+            Records.Found found = records.find(inode); // made before its copies
+            return found == null || !found.record().id().equals(name[1]);
+        } catch (IOException e) {
+            return false; // its record is damaged: the flush tells that
         }
     }
 }

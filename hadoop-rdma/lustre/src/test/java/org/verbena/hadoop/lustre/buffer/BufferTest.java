@@ -417,13 +417,13 @@ class BufferTest {
             Sink sink = place.create(writer, "file");
             sink.write(ByteBuffer.wrap(bytes));
             sink.flush();
-            assertEquals(new Flusher.Pass(1, List.of()), flusher.pass());
+            assertEquals(new Flusher.Pass(1, List.of(), List.of()), flusher.pass());
             assertEquals(List.of("file waits for its writer to close it; a writer of another host that gives no sign for 600 s "
                 + "(verbena.lustre.buffer.lease.s) counts as dead"), flusher.awaited());
             Path open = process.records.open(Records.inodeOf(place.root.resolve("file")));
             String record = Files.readString(open);
             Files.writeString(open, record.replace(Owner.here(), OwnerTest.ended()));
-            assertEquals(new Flusher.Pass(0, List.of()), flusher.pass());
+            assertEquals(new Flusher.Pass(0, List.of(), List.of()), flusher.pass());
             assertEquals(List.of(), flusher.awaited());
             IOException told = assertThrows(IOException.class, sink::flush);
             assertTrue(told.getMessage().contains("gave no sign"), told.getMessage());
@@ -442,7 +442,7 @@ class BufferTest {
             place.write(writer, "file", Place.bytes(26, LENGTH));
             Flusher.Pass pass = new Flusher(flusher).pass();
             assertEquals(new Flusher.Pass(1, List.of("file has " + (LENGTH - 1000) + " bytes on the shared directory, and " + LENGTH
-                + " were written: the shared file system has lost some; look at its quotas and free space")), pass);
+                + " were written: the shared file system has lost some; look at its quotas and free space"), List.of()), pass);
             Files.delete(place.root.resolve("file"));
         }
         flushAll(Fault.ASYNC);

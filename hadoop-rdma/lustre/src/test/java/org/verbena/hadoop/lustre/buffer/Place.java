@@ -123,7 +123,7 @@ final class Place {
     /** Flushes all, and looks that only the files are left. */
     void flushAll(String servers, Fault fault) throws IOException {
         try (Buffer process = late(servers, fault)) {
-            assertEquals(new Flusher.Pass(0, java.util.List.of()), new Flusher(process).pass());
+            assertEquals(new Flusher.Pass(0, java.util.List.of(), java.util.List.of()), new Flusher(process).pass());
         }
         assertFalse(Files.exists(root.resolve(Records.FOLDER)));
         if (Files.isDirectory(local)) {
