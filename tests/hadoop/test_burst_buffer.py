@@ -12,18 +12,14 @@ import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "memcached")]
+sys.path.insert(0, str(HERE))
 
 import launcher  # noqa: E402  (needs the path above)
+from burst import FLUSHER, shared  # noqa: E402
 from case import LONG  # noqa: E402
 from cluster import conf, java  # noqa: E402
 from test_lustre_contract import CONTRACTS, LEFT_OUT, TESTS  # noqa: E402
 
-STATE = HERE.parents[1] / ".verbena/build/memcached-release"
-os.environ.setdefault("VERBENA_MEMCACHED_BUILD", str(pathlib.Path(os.environ.get("VERBENA_MEMCACHED", STATE / "x")).parent))
-import shared  # noqa: E402  (reads the variable)
-
-FLUSHER = "org.verbena.hadoop.lustre.LustreFlusher"
 SHELL = "org.apache.hadoop.fs.FsShell"
 BYTES = 24 << 20
 KILLS = 6

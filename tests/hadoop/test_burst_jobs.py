@@ -4,73 +4,31 @@ import os
 import pathlib
 import subprocess
 import sys
-import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "memcached")]
+sys.path.insert(0, str(HERE))
 
 import jobs  # noqa: E402  (needs the path above)
-from case import LONG, new_key  # noqa: E402
+from burst import LIMIT, Burst  # noqa: E402
+from case import LONG  # noqa: E402
 from cluster import conf, java  # noqa: E402
-from cluster.cluster import Cluster  # noqa: E402
-from test_burst_buffer import FLUSHER, shared  # noqa: E402
 from test_lustre import PATIENT, Jobs  # noqa: E402
 
 ROWS = 200_000
 MAPS = 2
 CHUNKS = MAPS * (ROWS // MAPS * 100 // (512 << 10))  # whole ones; their servers have to have had them
-LIMIT = 1200  # seconds of a command
-
-
-class Buffered(Cluster):
-    """Daemons, containers and clients know the servers."""
-
-    buffer = {}
-
-    def site(self, name):
-        site = super().site(name)
-        site["core-site"].update(self.buffer)
-        return site
 
 
 @LONG
 class BurstJobsTest(Jobs):
     def setUp(self):
-        folder = self.temporary()
-        key = new_key(folder / "key")
-        self.servers = [shared.Server("-m", "128", "-o", "verbena_pinned=80", "-o", f"verbena_key={key}") for _ in range(2)]
-        for server in self.servers:
-            self.addCleanup(server.stop)
-        places = ",".join(f"127.0.0.1:{server.port}" for server in self.servers)
-        Buffered.buffer = {"verbena.lustre.buffer.servers": f"{places};key={key};timeout=60000",
-                           "verbena.lustre.buffer.local": folder / "copies"}
-
-    def flusher(self, *words):
-        argv = java.argv(FLUSHER, list(words), self.cluster.client_conf(), os.environ["VERBENA_HADOOP_JAR"], options=java.QUICK)
-        process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                   preexec_fn=shared.end_with_the_test)
-        self.addCleanup(lambda: (process.kill(), process.wait(), process.stdout.close()))
-        return process
-
-    def flush(self):
-        once = self.flusher("--once")
-        said, _ = once.communicate(timeout=LIMIT)
-        self.assertEqual(once.returncode, 0, said)
-
-    def flush_all(self):
-        """Until nothing is left, also of the files that daemons write at the end of a job."""
-        deadline = time.monotonic() + LIMIT
-        while self.pinned() > 0 or (self.root / ".verbena-buffer").exists():
-            self.assertLess(time.monotonic(), deadline, f"{self.pinned()} pinned items")
-            self.flush()
+        self.burst = Burst(self.temporary())
+        self.addCleanup(self.burst.stop)
 
     def said(self):
         """Lines of Verbena in the logs of the tasks."""
         return "".join(f"\n{line}" for line in jobs.task_logs(self.cluster).splitlines() if "Verbena: " in line)
-
-    def pinned(self):
-        return sum(int(server.stats("verbena")["pinned_items"]) for server in self.servers)
 
     def generate(self, name, sync):
         """sync: each map forces its file to the storage of the shared folder, as it comes."""
@@ -103,22 +61,22 @@ class BurstJobsTest(Jobs):
         return self.rows("plain")
 
     def test_teragen_through_the_buffer_writes_the_files_that_it_writes_without(self):
-        self.start(Buffered)
+        self.start(self.burst.kind())
         plain = self.plain()
         self.assertEqual(len(plain), ROWS * 100)
         self.generate("waiting", sync="false")
-        self.assertGreaterEqual(self.pinned(), CHUNKS, "no flusher runs" + self.said())
+        self.assertGreaterEqual(self.burst.pinned(), CHUNKS, "no flusher runs" + self.said())
         checksum = self.validate("waiting")
         self.assertFalse(self.rows("waiting", waiting=True) == plain, "the shared folder has not the bytes")
-        self.flush()
+        self.burst.flush(self.cluster)
         self.assertTrue(self.rows("waiting") == plain)
-        daemon = self.flusher()
+        daemon = self.burst.flusher(self.cluster)
         self.generate("flushed", sync="true")
         self.assertEqual(self.validate("flushed"), checksum)
         self.assertIsNone(daemon.poll())
         daemon.kill()
         daemon.wait()
-        self.flush_all()
+        self.burst.flush_all(self.cluster, self.root)
         self.assertTrue(self.rows("flushed") == plain)
 
 
