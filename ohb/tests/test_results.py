@@ -3,6 +3,8 @@
 import copy
 import json
 import os
+import pathlib
+import re
 import socket
 import tempfile
 import unittest
@@ -181,6 +183,19 @@ class Catalogue(unittest.TestCase):
         row = plan.select("spark.spill.sortby.slow")[0]
         with unittest.mock.patch("sides.slowdisk.missing", return_value="no loop device"):
             self.assertEqual(plan.missing(row, "."), "no loop device")
+
+    def test_each_row_is_described_on_a_page(self):
+        pages = "".join(path.read_text() for path in sorted((pathlib.Path(__file__).resolve().parents[2] / "docs").glob("*.md")))
+        for row in plan.ROWS:
+            group, _, name = row.name.partition(".")
+            name = name.replace(f"hosts.{row.network}", "hosts.RATE")
+            if group != "spark":
+                told = rf"(`|bench |run ){group}{re.escape('.' + name if name else '')}\b"
+            elif name.startswith("spill."):
+                told = r"`\.spill\.JOB\.DISK\.MULTIPLE`"
+            else:  # a job, or words behind it
+                told = rf"`\.{re.escape(name.partition('.')[2])}\b" if "." in name else rf"\b{name}\b"
+            self.assertTrue(re.search(told, pages), f"no page describes the row {row.name}")
 
     def test_names_are_unique(self):
         self.assertEqual(len({row.name for row in plan.ROWS}), len(plan.ROWS))
