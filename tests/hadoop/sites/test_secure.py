@@ -156,6 +156,17 @@ class MemoryTest(PrivacyCases, SecureCase):
 class SharedPathTest(PrivacyCases, SecureCase):
     mode = "hhh-l"
 
+    def test_the_volume_of_a_dead_data_node_is_adopted_by_one_that_has_asked_the_name_node_with_its_ticket(self):
+        source = self.file("alone", 2)
+        self.dfs("-mkdir", "/alone")
+        self.put(source, "/alone/file", 1)
+        dead = min(self.holders("/alone/file", "ARCHIVE"))
+        self.kill(dead)
+        self.wait_for("another DataNode owns its volume", lambda: self.owned()[dead] == 0)
+        self.wait_for("no block is missing", self.is_healthy)
+        self.assert_same(source, "/alone/file")
+        self.start(dead)
+
 
 class JobTest(SecureCase):
     mode, nodemanagers = "hhh", 1
