@@ -16,6 +16,19 @@ void steps_allreduce(sched_t *sched, void *inout, size_t count, const grp_reduce
 void steps_scan(sched_t *sched, const void *mine, void *result, size_t count, const grp_reduce_t *reduce,
                 int exclusive);
 
+/* What is reduced and scattered: a part for each rank, in the order of the ranks. */
+typedef struct grp_parts {
+    const void *from;     /* this rank's elements; read only, and not after the result is written */
+    const size_t *starts; /* by rank: bytes before its part; then all bytes. Lives as long as the schedule */
+    const grp_reduce_t *reduce;
+    /* NULL, or by rank: its part is one element, of this reduction, between its `before` and `after`; a part may be longer than
+     * that. Lives as long. */
+    const grp_reduce_t *const *whole;
+} grp_parts_t;
+/* result: this rank's part; it may be where `from` is. */
+#define STEPS_HALVING_MOST 8192u /* bytes of a part, on average, that other ranks pass on */
+void steps_reduce_scatter(sched_t *sched, const grp_parts_t *given, void *result);
+
 /* mine NULL: this rank's block is in place already. blocks matters at the root only. */
 void steps_gather(sched_t *sched, const void *mine, size_t length, const grp_blocks_t *blocks, int root);
 void steps_scatter(sched_t *sched, const grp_blocks_t *blocks, void *mine, size_t length, int root);
