@@ -41,7 +41,8 @@ typedef enum grp_way {
     GRP_DOUBLING = 1 << 8, /* or halving */
     GRP_CHAIN = 1 << 10,   /* or the same in pieces */
     GRP_LEVELS = 1 << 12,  /* or one level */
-    GRP_KNOWN = 1 << 14    /* or as measured */
+    GRP_KNOWN = 1 << 14,   /* or as measured */
+    GRP_HALVING = 1 << 16  /* or pairs */
 } grp_way_t;
 
 typedef struct grp {

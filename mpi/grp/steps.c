@@ -6,6 +6,7 @@
 #include "grp/flat.h"
 #include "grp/levels.h"
 #include "grp/node.h"
+#include "grp/parts.h"
 #include "grp/table.h"
 
 /* Whether the set has two levels, and the table takes them. */
@@ -45,6 +46,17 @@ void steps_allreduce(sched_t *sched, void *inout, size_t count, const grp_reduce
         levels_allreduce(sched, inout, count, reduce);
     else
         flat_allreduce(sched, inout, count, reduce);
+}
+
+void steps_reduce_scatter(sched_t *sched, const grp_parts_t *given, void *result)
+{
+    const size_t bytes = given->starts[sched_size(sched)];
+    if (sched_size(sched) == 1)
+        sched_copy(sched, result, given->from, bytes);
+    else
+        parts_reduce_scatter(sched, given, result,
+                             levels_fit(sched->levels, given->reduce) &&
+                                 by_levels(sched, TABLE_REDUCE_SCATTER_LEVELS, bytes));
 }
 
 int grp_barrier(grp_t *grp)

@@ -70,6 +70,7 @@ static const row_t ROWS[TABLE_ROWS] = {
     [TABLE_BCAST_LEVELS] = {"bcast.levels", "", "two", "one", NODES(ALWAYS), ALWAYS},
     [TABLE_REDUCE_LEVELS] = {"reduce.levels", "", "two", "one", NODES(ALWAYS), ALWAYS},
     [TABLE_ALLREDUCE_LEVELS] = {"allreduce.levels", "", "two", "one", NODES(ALWAYS), ALWAYS},
+    [TABLE_REDUCE_SCATTER_LEVELS] = {"reduce_scatter.levels", "", "two", "one", NODES(ALWAYS), ALWAYS},
     [TABLE_SCAN_LEVELS] = {"scan.levels", "", "two", "one", NODES(ALWAYS), ALWAYS},
     /* all others: schedules of messages */
     [TABLE_GATHER_STEPS] = {"gather.steps", " of a block", "tree", "root", ALIKE(STEPS_TREE_MOST), ALWAYS},
@@ -78,6 +79,8 @@ static const row_t ROWS[TABLE_ROWS] = {
                                ALWAYS},
     [TABLE_ALLTOALL_STEPS] = {"alltoall.steps", " of a block", "exchange", "pairs", NODES(STEPS_EXCHANGE_MOST), ALWAYS},
     [TABLE_ALLREDUCE_STEPS] = {"allreduce.steps", "", "doubling", "halving", ALIKE(STEPS_DOUBLING_MOST), ALWAYS},
+    [TABLE_REDUCE_SCATTER_STEPS] = {"reduce_scatter.steps", " of a block, on average", "halving", "pairs",
+                                    ALIKE(STEPS_HALVING_MOST), ALWAYS},
     [TABLE_SCAN_STEPS] = {"scan.steps", "", "chain", "pieces", ALIKE(STEPS_CHAIN_MOST), ALWAYS},
 };
 
