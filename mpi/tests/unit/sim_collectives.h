@@ -225,6 +225,97 @@ struct Move : Collective {
     std::vector<std::vector<char>> out;
 };
 
+// Neither order nor grouping may differ: what a schedule joins is compared with a reduce.
+inline void join_unevenly(const grp_reduce_t *, const void *in, void *inout, size_t count)
+{
+    auto *a = (const uint64_t *)in;
+    auto *b = (uint64_t *)inout;
+    for (size_t i = 0; i < 4 * count; i++)
+        b[i] = 3 * a[i] + 5 * b[i] + 1;
+}
+
+constexpr size_t PADDING = 16;
+
+// A part of so many elements as one, whose padding is written, too, as functions of the program may do it.
+inline void join_whole(const grp_reduce_t *reduce, const void *in, void *inout, size_t)
+{
+    join_unevenly(reduce, in, inout, (size_t)reduce->arg);
+    memset((char *)inout - PADDING, 1, PADDING);
+    memset((char *)inout + reduce->element, 2, PADDING);
+}
+
+// Rank i gets `unit` elements, or i % 3 times as many. The expected result is that of a reduce to rank 0.
+struct ReduceScatter : Collective {
+    ReduceScatter(int size_, size_t unit_, bool equal_, bool commutes, bool whole_ = false, bool in_place_ = false,
+                  bool counted_ = false)
+        : size(size_), unit(unit_), equal(equal_), whole(whole_), in_place(in_place_), counted(counted_),
+          reduce{join_unevenly, nullptr, sizeof(Matrix), commutes, 0, nullptr, 0, 0}
+    {
+        starts.push_back(0);
+        for (int rank = 0; rank < size; rank++) {
+            const size_t bytes = count(rank) * sizeof(Matrix);
+            each.push_back({join_whole, (void *)count(rank), bytes, commutes, 0, nullptr, PADDING, PADDING});
+            starts.push_back(starts.back() + bytes + (whole ? 2 * PADDING : 0));
+            total += count(rank);
+        }
+        for (const auto &one : each)
+            wholes.push_back(&one);
+        data.assign((size_t)size, std::vector<char>(counted ? 1 : starts.back()));
+        result.assign((size_t)size, std::vector<char>(counted ? 1 : starts.back()));
+        expected.assign((size_t)size, std::vector<Matrix>(counted ? 1 : total));
+    }
+    size_t count(int rank) const { return equal ? unit : (size_t)(rank % 3) * unit; }
+    void *place_of(int rank) { return (in_place ? data : result)[(size_t)rank].data(); }
+    void build(sched_t *sched, int rank) override
+    {
+        const grp_parts_t parts = {data[(size_t)rank].data(), starts.data(), &reduce, whole ? wholes.data() : nullptr};
+        steps_reduce_scatter(sched, &parts, place_of(rank));
+    }
+    void refill() override
+    {
+        for (size_t rank = 0; rank < data.size(); rank++) {
+            size_t at = 0;
+            std::fill(result[rank].begin(), result[rank].end(), (char)0);
+            fill(expected[rank], (int)rank);
+            for (int part = 0; part < size; part++)
+                for (size_t i = 0; i < count(part); i++, at++)
+                    memcpy(data[rank].data() + starts[(size_t)part] + (whole ? PADDING : 0) + i * sizeof(Matrix),
+                           &expected[rank][at], sizeof(Matrix));
+        }
+    }
+    // A schedule per rank: what it is compared with.
+    void build_expected(sched_t *sched, int rank)
+    {
+        steps_reduce(sched, expected[(size_t)rank].data(), total, &reduce, 0);
+    }
+    void check() override
+    {
+        if (!is_known)
+            return;
+        size_t at = 0;
+        for (int rank = 0; rank < size; rank++) {
+            const char *got = (const char *)place_of(rank) + (whole ? PADDING : 0);
+            for (size_t i = 0; i < count(rank); i++, at++)
+                ASSERT_EQ(memcmp(got + i * sizeof(Matrix), &expected[0][at], sizeof(Matrix)), 0) << rank << ", " << i;
+        }
+    }
+    int size;
+    size_t unit;
+    bool equal;
+    bool whole;
+    bool in_place;
+    bool counted;
+    bool is_known = false; // `expected` is the result
+    grp_reduce_t reduce;
+    size_t total = 0;
+    std::vector<size_t> starts;
+    std::vector<grp_reduce_t> each;
+    std::vector<const grp_reduce_t *> wholes;
+    std::vector<std::vector<char>> data;
+    std::vector<std::vector<char>> result;
+    std::vector<std::vector<Matrix>> expected;
+};
+
 inline std::vector<std::unique_ptr<Collective>> some_of_each(int size, std::mt19937 &random)
 {
     std::vector<std::unique_ptr<Collective>> all;
@@ -235,6 +326,8 @@ inline std::vector<std::unique_ptr<Collective>> some_of_each(int size, std::mt19
     for (auto kind : {Move::BCAST, Move::GATHER, Move::SCATTER, Move::GATHER_EACH, Move::SCATTER_EACH,
                       Move::ALLTOALL_EACH, Move::ALLGATHER, Move::ALLTOALL})
         all.push_back(std::make_unique<Move>(kind, size, counts[random() % 4], (int)(random() % (unsigned)size)));
+    all.push_back(std::make_unique<ReduceScatter>(size, counts[random() % 4], random() % 2 == 0, random() % 2 == 0,
+                                                  random() % 2 == 0, random() % 2 == 0));
     return all;
 }
 

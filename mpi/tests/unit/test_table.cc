@@ -171,7 +171,7 @@ std::string on_nodes(int size, int nodes)
 }
 
 // Messages of one kind of collective, as the steps of all ranks say; nothing runs.
-enum Kind { BCAST, GATHER, SCATTER, ALLGATHER, ALLTOALL, REDUCE, ALLREDUCE, SCAN, KINDS };
+enum Kind { BCAST, GATHER, SCATTER, ALLGATHER, ALLTOALL, REDUCE, ALLREDUCE, SCAN, REDUCE_SCATTER, KINDS };
 
 std::unique_ptr<Collective> collective(Kind kind, int size, size_t bytes)
 {
@@ -180,6 +180,8 @@ std::unique_ptr<Collective> collective(Kind kind, int size, size_t bytes)
     const Reduction::Kind reductions[] = {Reduction::ROOT, Reduction::ALL, Reduction::SCAN};
     if (kind < REDUCE)
         return std::make_unique<Move>(moves[kind], size, bytes, 0, true);
+    if (kind == REDUCE_SCATTER)
+        return std::make_unique<ReduceScatter>(size, bytes / sizeof(Matrix) + 1, true, true, false, false, true);
     return std::make_unique<Reduction>(reductions[kind - REDUCE], size, bytes / sizeof(Matrix) + 1, 0, true, true);
 }
 
@@ -240,10 +242,17 @@ TEST_F(Table, NeighboursInBytesRanksAndNodesCostNeverMoreThanTwiceAsMuch)
 // Each row of steps decides: its algorithms have other messages.
 TEST_F(Table, EachAlgorithmOfStepsHasMessagesOfItsOwn)
 {
-    const std::vector<std::pair<table_row_t, Kind>> rows = {
-        {TABLE_BCAST_LEVELS, BCAST},      {TABLE_REDUCE_LEVELS, REDUCE},      {TABLE_ALLREDUCE_LEVELS, ALLREDUCE},
-        {TABLE_GATHER_STEPS, GATHER},     {TABLE_SCATTER_STEPS, SCATTER},     {TABLE_ALLGATHER_STEPS, ALLGATHER},
-        {TABLE_ALLTOALL_STEPS, ALLTOALL}, {TABLE_ALLREDUCE_STEPS, ALLREDUCE}, {TABLE_SCAN_STEPS, SCAN}};
+    const std::vector<std::pair<table_row_t, Kind>> rows = {{TABLE_BCAST_LEVELS, BCAST},
+                                                            {TABLE_REDUCE_LEVELS, REDUCE},
+                                                            {TABLE_ALLREDUCE_LEVELS, ALLREDUCE},
+                                                            {TABLE_GATHER_STEPS, GATHER},
+                                                            {TABLE_SCATTER_STEPS, SCATTER},
+                                                            {TABLE_ALLGATHER_STEPS, ALLGATHER},
+                                                            {TABLE_ALLTOALL_STEPS, ALLTOALL},
+                                                            {TABLE_ALLREDUCE_STEPS, ALLREDUCE},
+                                                            {TABLE_SCAN_STEPS, SCAN},
+                                                            {TABLE_REDUCE_SCATTER_LEVELS, REDUCE_SCATTER},
+                                                            {TABLE_REDUCE_SCATTER_STEPS, REDUCE_SCATTER}};
     for (const auto &[row, kind] : rows) {
         const auto [name, few, many] = names(row);
         ASSERT_EQ(set((name + "=" + few).c_str()), "");
