@@ -107,9 +107,6 @@ int coll_op_is_valid(MPI_Op op);
 /* As grp_reduce_t of one element of dense values, or of all of others. Lives as long as the schedule. */
 int coll_reduction(coll_t *coll, coll_values_t *values, MPI_Op op);
 
-/* Steps: values at the first rank, of which rank i gets counts[i] elements (each, without an array). */
-int coll_scatter_values(coll_t *coll, const coll_values_t *values, const void *place, void *recvbuf,
-                        const MPI_Count *counts, MPI_Count each);
 /* The sum of the counts of all ranks; an error for negative ones. */
 int coll_total(const coll_t *coll, const MPI_Count *counts, MPI_Count each, MPI_Count *total_p);
 

@@ -72,6 +72,26 @@ int coll_inter_Allreduce(coll_t *coll, const void *sendbuf, void *recvbuf, MPI_C
     return MPI_SUCCESS;
 }
 
+/* Values at the first rank, of which rank i gets counts[i] elements (each, without an array). */
+static int scatter_values(coll_t *coll, const coll_values_t *values, const void *place, void *recvbuf,
+                          const MPI_Count *counts, MPI_Count each)
+{
+    const int rank = sched_rank(coll->sched);
+    coll_parts_t parts = {0};
+    coll_part_t mine;
+    int rc = rank != 0 ? MPI_SUCCESS
+                       : coll_consecutive(coll, &parts, coll_size(coll), (const char *)place + values->shift, counts,
+                                          each, values->type);
+    if (rc == MPI_SUCCESS)
+        rc = coll_part(coll, &mine, recvbuf, counts == NULL ? each : counts[rank], values->type);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    coll_pack_all(coll, &parts);
+    (counts == NULL ? steps_scatter_each : steps_scatter)(coll->sched, &parts.blocks, mine.at, mine.length, 0);
+    coll_unpack(coll, &mine);
+    return MPI_SUCCESS;
+}
+
 static int reduce_scatter(coll_t *coll, const void *sendbuf, void *recvbuf, const MPI_Count *counts, MPI_Count each,
                           MPI_Datatype datatype, MPI_Op op)
 {
@@ -87,7 +107,7 @@ static int reduce_scatter(coll_t *coll, const void *sendbuf, void *recvbuf, cons
     if (rc != MPI_SUCCESS)
         return rc;
     inter_swap(coll, place, result, values.bytes);
-    return coll_scatter_values(coll, &values, result, recvbuf, counts, each);
+    return scatter_values(coll, &values, result, recvbuf, counts, each);
 }
 
 int coll_inter_Reduce_scatter_block(coll_t *coll, const void *sendbuf, void *recvbuf, MPI_Count recvcount,

@@ -4,14 +4,15 @@ prints the table. Each test takes the build folder and gives a list of what is w
 from runner import expect, launch
 
 # All rows to their first algorithms, to their second ones; the second ones on two levels.
-FORCED = ("first", "second", "second,barrier.levels=two,bcast.levels=two,reduce.levels=two,allreduce.levels=two,scan.levels=two")
+FORCED = ("first", "second", "second," + ",".join(
+    f"{name}.levels=two" for name in ("barrier", "bcast", "reduce", "allreduce", "reduce_scatter", "scan")))
 
 
 def forced(build):
     """Programs that compare collectives with the right results, on one node and on two."""
     wrong = []
     for table in FORCED:
-        for program in ("blocks", "forms", "scans"):
+        for program in ("blocks", "forms", "reduce_scatters", "reduces_mapped", "scans"):
             for hosts in ((), ("-fake-hosts", 2)):
                 status, out, err = launch(build, "-n", 4, *hosts, build / "tests" / program,
                                           environment={"VBN_MPI_COLLECTIVES": table})
@@ -27,7 +28,8 @@ def explains(build):
                                (("-genv", name, value, "-explain"), {}), (("-explain", "-x", f"{name}={value}"), {})):
         status, _, err = launch(build, *words, "-n", 3, build / "tests/world", environment=environment)
         wrong += expect(status == 0 and "algorithms of 3 ranks, 3 of them on this node; nodes: 1;" in err and
-                        "bcast: slots up to 65536 bytes, else tree" in err and "gather.steps: root\n" in err, words, err)
+                        "bcast: slots up to 65536 bytes, else tree" in err and "gather.steps: root\n" in err and
+                        "reduce_scatter.steps: halving up to 8192 bytes of a block, on average, else pairs\n" in err, words, err)
     return wrong
 
 
@@ -35,7 +37,7 @@ def by_nodes(build):
     """Several nodes take other algorithms."""
     status, _, err = launch(build, "-explain", "-n", 4, "-fake-hosts", 2, build / "tests/world")
     return expect(status == 0 and "4 ranks, 2 of them on this node; nodes: 2;" in err and "gather: messages\n" in err and
-                  "bcast.levels: two\n" in err, err)
+                  "bcast.levels: two\n" in err and "reduce_scatter.levels: two\n" in err, err)
 
 
 def explains_settings(build):

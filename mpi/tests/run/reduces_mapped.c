@@ -96,6 +96,9 @@ static void reduce_scatter(double *mine, double *result, double *expected, int c
     memcpy(result, mine, (size_t)count * sizeof(double));
     MPI_Reduce_scatter(MPI_IN_PLACE, result, counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     CHECK(same(result, expected + first, own));
+    MPI_Ireduce_scatter(mine, result, counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK(same(result, expected + first, own));
     if (count % size != 0)
         return;
     MPI_Reduce_scatter_block(mine, result, count / size, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
