@@ -16,11 +16,13 @@ typedef struct group {
     int size;
 } group_t;
 
+#define NEAR (-1)
+
 typedef struct halving {
     const parts_t *parts;
     const columns_t *columns;
     sched_t *sched;
-    int nodes;         /* they are the members; or the ranks of this node are */
+    int column;        /* of this rank, and nodes are the members; NEAR: the ranks of this node are */
     int members;       /* how many */
     int number;        /* of this one */
     parts_list_t list; /* members' parts */
@@ -69,13 +71,15 @@ static group_t group_of(const halving_t *halving, group_t *before_p)
 static int rank_of(const halving_t *halving, int member)
 {
     const parts_t *parts = halving->parts;
-    return halving->nodes ? parts_rank(parts, member, parts->own) : parts_rank(parts, parts->node, member);
+    return halving->column == NEAR ? parts_rank(parts, parts->node, member)
+                                   : columns_rank(parts, halving->column, member);
 }
 
 /* The first place of a member's parts in the list of columns. */
 static int first_of(const halving_t *halving, int member)
 {
-    return halving->nodes ? halving->columns->nodes[member] : halving->columns->firsts[member];
+    return halving->column == NEAR ? halving->columns->firsts[member]
+                                   : columns_first(halving->parts, halving->columns, halving->column, member);
 }
 
 static int places_of(const halving_t *halving, int member)
@@ -90,15 +94,16 @@ static int list_member(const halving_t *halving, int member, int place)
     return place;
 }
 
-static int open(halving_t *halving, const parts_t *parts, const columns_t *columns, int nodes)
+static int open(halving_t *halving, const parts_t *parts, const columns_t *columns, int column)
 {
     int place = 0;
-    *halving = (halving_t){.parts = parts, .columns = columns, .sched = parts->sched, .nodes = nodes};
-    halving->members = nodes ? parts->nodes : parts->near;
-    halving->number = nodes ? parts->node : parts->own;
+    *halving = (halving_t){.parts = parts, .columns = columns, .sched = parts->sched, .column = column};
+    halving->members = column == NEAR ? parts->near : parts->nodes;
+    halving->number = column == NEAR ? parts->own : parts->node;
     halving->power = halving->high = power_below(halving->members);
     int *at = sched_memory(parts->sched, ((size_t)halving->power + 1) * sizeof(int));
-    if (at == NULL || !parts_list_open(parts, &halving->list))
+    if (at == NULL ||
+        !parts_list_open(parts, &halving->list, first_of(halving, halving->members) - first_of(halving, 0)))
         return 0;
     for (int i = 0; i < halving->power; i++) {
         const int member = reversed(i, halving->power);
@@ -246,25 +251,40 @@ static const char *run(halving_t *halving)
 const char *halving_among_near(const parts_t *parts, const columns_t *columns)
 {
     halving_t halving;
-    if (!open(&halving, parts, columns, 0))
+    if (!open(&halving, parts, columns, NEAR))
         return NULL;
     parts_pack(parts->sched, &halving.list, 0, sched_size(parts->sched), halving.mine);
     return run(&halving);
 }
 
-/* The parts of a column are those of one rank of each node. */
-void halving_between_nodes(const parts_t *parts, const columns_t *columns, const char *column, void *result)
+/* A part of each node, or none where the node has no such rank. */
+static const char *halve_column(halving_t *halving, const char *near)
 {
+    const columns_t *columns = halving->columns;
+    for (int i = 0; i < halving->power; i++) {
+        int place = halving->at[i];
+        for (int node = reversed(i, halving->power); node < halving->members; node += halving->power) {
+            const int next = place + places_of(halving, node);
+            sched_copy(halving->sched, halving->mine + halving->list.starts[place],
+                       near + parts_bytes(&columns->list, columns->nodes[0], first_of(halving, node)),
+                       parts_bytes(&halving->list, place, next));
+            place = next;
+        }
+    }
+    return run(halving);
+}
+
+void halving_between_nodes(const parts_t *parts, const columns_t *columns, const char *near, void *result)
+{
+    const char *own = NULL;
     halving_t halving;
-    if (!open(&halving, parts, columns, 1))
-        return;
-    for (int i = 0; i < halving.power; i++)
-        for (int place = halving.at[i], node = reversed(i, halving.power); place < halving.at[i + 1];
-             place++, node += halving.power)
-            sched_copy(parts->sched, halving.mine + halving.list.starts[place],
-                       column + parts_bytes(&columns->list, columns->nodes[0], columns->nodes[node]),
-                       parts_bytes(&halving.list, place, place + 1));
-    const char *own = run(&halving);
+    for (int column = 0; column < columns->count; column++) {
+        if (!open(&halving, parts, columns, column))
+            return;
+        const char *part = halve_column(&halving, near);
+        own = column == 0 ? part : own;
+    }
     sched_copy(parts->sched, result, own,
-               parts_bytes(&columns->list, columns->nodes[parts->node], columns->nodes[parts->node + 1]));
+               parts_bytes(&columns->list, columns_first(parts, columns, 0, parts->node),
+                           columns_first(parts, columns, 0, parts->node + 1)));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * pairs.c - reduce_scatter of long parts: every rank sends each other rank that one's part, and joins what it gets for its own
- * (parts.h, J1). Among the ranks of a node each sends each other one its column, between nodes the parts of its own column.
+ * (parts.h, J1). Among the ranks of a node each sends each other one its columns, between nodes the parts of its own columns.
  *
  * Ranks exchange with a window of others at a time, so a rank has memory for a window of parts, not for those of all.
  */
@@ -57,6 +57,7 @@ static void staging(const parts_t *parts, const columns_t *columns, char **out)
         out[i] = i + 1 < parts->near ? sched_memory(parts->sched, most) : NULL;
 }
 
+/* This rank's columns. */
 const char *pairs_among_near(const parts_t *parts, const columns_t *columns)
 {
     const parts_list_t *list = &columns->list;
@@ -85,32 +86,43 @@ const char *pairs_among_near(const parts_t *parts, const columns_t *columns)
     return join_result(&rounds.join);
 }
 
-/* The parts of a node's ranks in this rank's column. */
-static void send_parts(const parts_t *parts, const columns_t *columns, const char *column, int node)
+/* The part of a node's rank in one of this rank's columns, if there is one. */
+static void send_part(const parts_t *parts, const columns_t *columns, const char *near, int column, int node)
 {
-    for (int place = columns->nodes[node]; place < columns->nodes[node + 1]; place++) {
-        const size_t at = parts_bytes(&columns->list, columns->nodes[0], place);
-        const size_t bytes = parts_bytes(&columns->list, place, place + 1);
-        if (bytes > 0)
-            sched_send(parts->sched, columns->list.ranks[place], column + at, bytes);
+    const int place = columns_first(parts, columns, column, node);
+    const size_t bytes = parts_bytes(&columns->list, place, columns_first(parts, columns, column, node + 1));
+    if (bytes > 0)
+        sched_send(parts->sched, columns->list.ranks[place],
+                   near + parts_bytes(&columns->list, columns->nodes[0], place), bytes);
+}
+
+/* Columns that have not this rank's part. */
+static void send_others(const parts_t *parts, const columns_t *columns, const char *near, int column)
+{
+    for (int round = 1; round < parts->nodes; round++) {
+        send_part(parts, columns, near, column, (parts->node + round) % parts->nodes);
+        if (round >= WINDOW)
+            sched_wait(parts->sched, WINDOW - 1);
     }
 }
 
-void pairs_between_nodes(const parts_t *parts, const columns_t *columns, const char *column, void *result)
+void pairs_between_nodes(const parts_t *parts, const columns_t *columns, const char *near, void *result)
 {
-    const int place = columns->nodes[parts->node];
+    const int place = columns_first(parts, columns, 0, parts->node);
     const size_t bytes = parts_bytes(&columns->list, place, place + 1);
     sched_t *sched = parts->sched;
     rounds_t rounds = {.mine = parts->node};
     join_open(&rounds.join, sched, parts->nodes, bytes, parts_piece(sched, &columns->list, place, place + 1));
     char *own = join_room(&rounds.join);
-    sched_copy(sched, own, column + parts_bytes(&columns->list, columns->nodes[0], place), bytes);
+    sched_copy(sched, own, near + parts_bytes(&columns->list, columns->nodes[0], place), bytes);
     join_take(&rounds.join, parts->node, own);
     for (int round = 1; round < parts->nodes; round++) {
-        const int from = before(&rounds, round);
-        receive(&rounds, round, parts_rank(parts, from, parts->own % parts_ranks(parts, from)));
-        send_parts(parts, columns, column, behind(&rounds, round));
+        receive(&rounds, round, columns_rank(parts, 0, before(&rounds, round)));
+        send_part(parts, columns, near, 0, behind(&rounds, round));
         end_round(&rounds, round);
     }
+    for (int column = 1; column < columns->count; column++)
+        send_others(parts, columns, near, column);
+    sched_wait(sched, 0); /* the result may be where parts are sent from */
     sched_copy(sched, result, join_result(&rounds.join), bytes);
 }

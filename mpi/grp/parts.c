@@ -42,9 +42,9 @@ int parts_open(parts_t *parts, sched_t *sched, const grp_parts_t *given, int two
     return sort_by_node(parts);
 }
 
-int parts_list_open(const parts_t *parts, parts_list_t *list)
+int parts_list_open(const parts_t *parts, parts_list_t *list, int places)
 {
-    const size_t size = (size_t)sched_size(parts->sched);
+    const size_t size = (size_t)places;
     list->given = parts->given;
     list->ranks = sched_memory(parts->sched, size * sizeof(*list->ranks));
     list->starts = sched_memory(parts->sched, (size + 1) * sizeof(*list->starts));

@@ -55,7 +55,7 @@ typedef struct parts_piece {
 } parts_piece_t;
 
 /* 0: no memory left. The caller fills in the ranks, then parts_list_end computes the rest. */
-int parts_list_open(const parts_t *parts, parts_list_t *list);
+int parts_list_open(const parts_t *parts, parts_list_t *list, int places);
 void parts_list_end(parts_list_t *list, int places);
 /* A step: this rank's elements, side by side. */
 void parts_pack(sched_t *sched, const parts_list_t *list, int from, int end, void *to);
@@ -92,22 +92,35 @@ void join_take(join_t *join, int leaf, char *room);
 /* After all leaves. */
 char *join_result(const join_t *join);
 
-/* Rank i of a node of P ranks collects a column: the parts of all ranks whose number in their node is i modulo P. Then it sends
- * these ranks what its node has for them. So of all nodes each sends every part once, however many ranks it has. */
+/* Column q is the parts of those ranks that are number q in their node, by node. Of a node of P ranks, rank i collects what its ranks
+ * have for the columns that are i modulo P: one, or more if other nodes have more ranks. So each node sends every part once, however
+ * many ranks it has. */
 typedef struct columns {
-    parts_list_t list;
-    int *firsts; /* by number in the node: the first place of its column; then all */
-    int *nodes;  /* by node: its first place in this rank's column; then the end of that */
+    parts_list_t list; /* by rank of this node, column and node */
+    int *firsts;       /* by rank of this node: the first place of its columns; then all */
+    int *nodes;        /* of this rank's columns, by column and node: the first place; behind each column its end */
+    int count;         /* of this rank's columns, the first of which has its own part */
 } columns_t;
+
+static inline int columns_first(const parts_t *parts, const columns_t *columns, int column, int node)
+{
+    return columns->nodes[(size_t)column * ((size_t)parts->nodes + 1) + (size_t)node];
+}
+
+/* The rank of a node that has this one's i-th column. */
+static inline int columns_rank(const parts_t *parts, int column, int node)
+{
+    return parts_rank(parts, node, (parts->own + column * parts->near) % parts_ranks(parts, node));
+}
 
 /* two: by levels. */
 void parts_reduce_scatter(sched_t *sched, const grp_parts_t *given, void *result, int two);
 
-/* The two algorithms. This rank's column, of all ranks of its node: NULL is a lack of memory. */
+/* The two algorithms. This rank's columns, of all ranks of its node: NULL is a lack of memory. */
 const char *halving_among_near(const parts_t *parts, const columns_t *columns);
 const char *pairs_among_near(const parts_t *parts, const columns_t *columns);
-/* This rank's part, out of all nodes' columns. Halving takes nodes of equally many ranks. */
-void halving_between_nodes(const parts_t *parts, const columns_t *columns, const char *column, void *result);
-void pairs_between_nodes(const parts_t *parts, const columns_t *columns, const char *column, void *result);
+/* This rank's part, out of all nodes' columns. */
+void halving_between_nodes(const parts_t *parts, const columns_t *columns, const char *near, void *result);
+void pairs_between_nodes(const parts_t *parts, const columns_t *columns, const char *near, void *result);
 
 #endif

@@ -209,6 +209,28 @@ TEST_F(Scatters, ShortPartsAreHalvedInTheNodeFirst)
     });
 }
 
+// 4 nodes of 9 ranks, and one of 4, whose ranks stand for two or three of the other nodes' ranks.
+TEST_F(Scatters, ANodeOfFewerRanksSendsEachPartOnce)
+{
+    for (size_t unit : {5u, 1000u}) {
+        const size_t part = unit * sizeof(Matrix);
+        size_t of_last = 0;
+        each_rank({40, "(vector,(0,4,9),(4,1,4))"}, unit, true, [&](int rank, const sched_t *sched) {
+            const bool is_last = rank >= 36;
+            const Sent far = sent(sched, is_last ? 36 : rank / 9 * 9, is_last ? 40 : rank / 9 * 9 + 9);
+            if (unit == 5) {
+                EXPECT_LE(far.messages, is_last ? 3u * 5u : 5u) << rank;
+                EXPECT_LT(far.bytes, (is_last ? 3 : 1) * 2 * 5 * part) << rank;
+            } else {
+                EXPECT_LE(far.messages, is_last ? 3u * 4u : 4u) << rank;
+                EXPECT_LE(far.bytes, (is_last ? 3 : 1) * 4 * part) << rank;
+                of_last += is_last ? far.bytes : 0;
+            }
+        });
+        EXPECT_EQ(of_last, unit == 5 ? 0 : 36 * part);
+    }
+}
+
 // A rank receives to few places, again and again: a window, and what it holds of the tree.
 TEST_F(Scatters, WindowsOfPairsHaveMemoryForAFewParts)
 {
