@@ -92,9 +92,9 @@ void join_take(join_t *join, int leaf, char *room);
 /* After all leaves. */
 char *join_result(const join_t *join);
 
-/* Column q is the parts of those ranks that are number q in their node, by node. Of a node of P ranks, rank i collects what its ranks
- * have for the columns that are i modulo P: one, or more if other nodes have more ranks. So each node sends every part once, however
- * many ranks it has. */
+/* Column q is the parts of those ranks that are number q in their node, by node. Of a node of P ranks, rank i collects the data of
+ * its ranks for the columns that are i modulo P: one, or more if other nodes have more ranks. So each node sends every part once,
+ * however many ranks it has. */
 typedef struct columns {
     parts_list_t list; /* by rank of this node, column and node */
     int *firsts;       /* by rank of this node: the first place of its columns; then all */
