@@ -165,8 +165,7 @@ static ALWAYS_INLINE vbn_status_t to_ring(kind_t kind, vbn_peer_t *peer, shm_ep_
     to_slot(kind, &ep->tx, p->data_word, numbers, what, data, length);
     p->tx_next++;
     p->rx_acked = p->rx_next;
-    atomic_signal_fence(memory_order_seq_cst); /* compiler only; the consumer's membarrier does the rest (shm_ring.h) */
-    if (UNLIKELY(atomic_get_relaxed(&ep->tx.control->tell) != 0))
+    if (UNLIKELY(shm_tx_asked(&ep->tx)))
         return kind == AM ? am_tell(peer, ep, length, op) : tag_tell(peer, ep, length, op);
     return sent(kind, peer, length, op);
 }

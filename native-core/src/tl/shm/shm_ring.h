@@ -36,7 +36,7 @@
  * Sleeping is Dekker's protocol: publish, then read the flag; set the flag, then re-check. The side that looks for packets
  * no more pays, where it can: with `light` the producer's path has no fence, because the consumer runs membarrier() after it
  * has set the flag. That interrupts every processor which runs a process of ours, so a consumer does it once and leaves
- * SHM_FENCE set (`fenced`): a producer that sees any bit of `tell` takes the rare path, and there it fences first. Without
+ * SHM_FENCE set (`fenced`): a producer that sees this bit fences and looks at the others again. Without
  * `light` both sides use seq_cst accesses. Publishing `consumed` is rare, and always seq_cst. */
 #ifndef VBN_TL_SHM_RING_H
 #define VBN_TL_SHM_RING_H
@@ -318,6 +318,20 @@ static inline uint32_t shm_tx_must_tell(shm_tx_t *tx)
     if (__builtin_expect(how != 0, 0)) /* no plain store: SHM_FENCE may just be set */
         (void)atomic_fetch_and_explicit(&tx->control->tell, SHM_FENCE, memory_order_relaxed);
     return how;
+}
+
+/* The same, of a ring that is light, for who only wants to know whether: clears nothing. */
+static inline bool shm_tx_asked(const shm_tx_t *tx)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    uint32_t how = atomic_get_relaxed(&tx->control->tell);
+    if (__builtin_expect(how == 0, 1))
+        return false;
+    if ((how & SHM_FENCE) != 0) {
+        atomic_full_fence(); /* as in shm_tx_must_tell */
+        how = atomic_get_relaxed(&tx->control->tell);
+    }
+    return (how & ~SHM_FENCE) != 0;
 }
 
 /* Consumer: what tell is when these flags are set. */
