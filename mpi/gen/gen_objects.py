@@ -29,7 +29,7 @@ def plain_row(row):
     external = row.get("external", f"sizeof({ctype})")
     items = f"(dt_sig_item_t[]){{{{.basic = {at:#04x}, .count = 1}}}}"
     return f"""DT_ROW({at:#04x}, "{row["name"]}", {ctype}, DT_{row["class"].upper()}), .external = {external},
-        .unit = sizeof({ctype}) / {parts}, .size = sizeof({ctype}),
+        .unit = sizeof({ctype}) / {parts}, .size = sizeof({ctype}), .plain = sizeof({ctype}),
         .node = &(dt_node_t)DT_RUN(sizeof({ctype})),
         .sig = &(dt_sig_t){{.elements = 1, .bytes = sizeof({ctype}), .external = {external}, .n = 1,
                            .items = {items}}}}},"""
@@ -45,6 +45,7 @@ def pair_row(types, row):
                               .get("external", f"sizeof({ctype})")) for ctype in (value, index))
     return f"typedef {element} {name};", f"""DT_ROW({at:#04x}, "{row["name"]}", {name}, DT_PAIR),
         .size = sizeof({value}) + sizeof({index}),
+        .plain = sizeof({name}) == sizeof({value}) + sizeof({index}) ? sizeof({name}) : 0,
         .node = &(dt_node_t)DT_PAIR_NODE({name}, {value}, {index}),
         .sig = &(dt_sig_t){{.elements = 2, .bytes = sizeof({value}) + sizeof({index}), .external = {external}, .n = 2,
                            .items = (dt_sig_item_t[]){{{items}}}}}}},"""

@@ -54,6 +54,7 @@ typedef struct dt_type {
     size_t unit;        /* and bytes of each number in an element */
     int committed;
     int is_fixed; /* predefined, named or not: cannot be freed */
+    size_t plain; /* of a predefined type that is plain (D2) and not absent: its size; else 0 */
     int absent; /* the Fortran compiler does not have it (fortran.c): its size is MPI_UNDEFINED, nothing else takes it */
     dt_node_t *node;
     dt_sig_t *sig;

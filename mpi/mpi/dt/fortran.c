@@ -120,6 +120,7 @@ static void lose(MPI_Datatype type)
 {
     dt_type_t *to = dt_find(type);
     to->absent = 1;
+    to->plain = 0;
     to->size = (size_t)(MPI_Count)MPI_UNDEFINED;
 }
 

@@ -439,6 +439,19 @@ TEST(Datatype, DarraysOfAGridCoverTheArrayOnce)
         }
 }
 
+// Short messages look at this number alone (p2p/direct.c).
+TEST(Datatype, PlainPredefinedTypesSaySoByTheirSize)
+{
+    size_t plain = 0;
+    for (const dt_type_t &type : dt_predefined) {
+        const bool is_plain = type.name != nullptr && !type.absent && dt_is_plain(&type);
+        EXPECT_EQ(type.plain, is_plain ? type.size : 0) << (type.name != nullptr ? type.name : "no type");
+        plain += is_plain;
+    }
+    EXPECT_GT(plain, 40u);
+    EXPECT_EQ(dt_find(MPI_SHORT_INT)->plain, 0u); // a gap lies between its numbers
+}
+
 // What says the same has the same, simplest node.
 TEST(Datatype, NodesAreSimplified)
 {
