@@ -91,7 +91,7 @@ void ring_swap(const char *from, size_t bytes, size_t piece, ring_use_fn use, vo
 void kernel_read(char *to, const char *theirs, size_t bytes);
 void kernel_write(const char *from, char *theirs, size_t bytes);
 
-extern const cell_t copy_cells[], sum_cells[];
-extern const size_t copy_cell_count, sum_cell_count;
+extern const cell_t copy_cells[], sum_cells[], rate_cells[];
+extern const size_t copy_cell_count, sum_cell_count, rate_cell_count;
 
 #endif

@@ -97,12 +97,13 @@ static int finish(pid_t child)
 
 int main(int argc, char **argv)
 {
-    const size_t count = copy_cell_count + sum_cell_count;
+    const size_t count = copy_cell_count + sum_cell_count + rate_cell_count;
     cell_t *cells = calloc(count, sizeof(*cells));
     if (cells == NULL)
         return 1;
     memcpy(cells, copy_cells, copy_cell_count * sizeof(*cells));
     memcpy(cells + copy_cell_count, sum_cells, sum_cell_count * sizeof(*cells));
+    memcpy(cells + copy_cell_count + sum_cell_count, rate_cells, rate_cell_count * sizeof(*cells));
     const form_t form = {"two", 2, 1, cells, count};
     const library_t library = {"barebench", LINE, &form, 1, meet, gather, agree, memory, release, abort_all};
     bench_names(&library);
