@@ -53,28 +53,47 @@ int mpi_Test(MPI_Request *request, int *flag, MPI_Status *status)
     return *flag ? finish(request, status) : MPI_SUCCESS;
 }
 
-/* All are complete, and nobody wants their statuses. */
-static int finish_unseen(int count, MPI_Request *requests)
+/* Waits for all and ends those that have nothing to tell; nobody wants statuses. How many are left: an error is told when all are
+ * complete. */
+static int wait_unseen(int count, MPI_Request *requests)
 {
-    int failed = 0;
+    int left = 0;
     for (int i = 0; i < count; i++) {
         p2p_request_t *request = (p2p_request_t *)requests[i];
+        if (request == &p2p_sent) {
+            requests[i] = MPI_REQUEST_NULL;
+            continue;
+        }
         if (requests[i] == MPI_REQUEST_NULL)
             continue;
+        if (!p2p_is_complete(request))
+            p2p_wait(request);
         if (p2p_ended_plainly(request)) {
             requests[i] = MPI_REQUEST_NULL;
             p2p_give(request);
-        } else if (finish(&requests[i], MPI_STATUS_IGNORE) != MPI_SUCCESS) {
-            failed = 1;
+        } else {
+            left++;
         }
     }
+    return left;
+}
+
+/* Ends all, which are complete. True: one of them failed. */
+static int finish_unseen(int count, MPI_Request *requests)
+{
+    int failed = 0;
+    for (int i = 0; i < count; i++)
+        if (requests[i] != MPI_REQUEST_NULL && finish(&requests[i], MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            failed = 1;
     return failed;
 }
 
-/* All are complete; each status says how its request ended. */
+/* Of statuses that the program gave, each says how its request ended; then all are complete already. */
 static int finish_all(int count, MPI_Request *requests, MPI_Status *statuses)
 {
-    int failed = statuses == MPI_STATUSES_IGNORE && finish_unseen(count, requests);
+    int failed = 0;
+    if (statuses == MPI_STATUSES_IGNORE && wait_unseen(count, requests) != 0)
+        failed = finish_unseen(count, requests);
     for (int i = 0; statuses != MPI_STATUSES_IGNORE && i < count; i++) {
         statuses[i].MPI_ERROR = finish(&requests[i], &statuses[i]);
         failed = failed || statuses[i].MPI_ERROR != MPI_SUCCESS;
@@ -87,7 +106,7 @@ int mpi_Waitall(int count, MPI_Request array_of_requests[], MPI_Status *array_of
     const int rc = p2p_check_all(count, array_of_requests);
     if (rc != MPI_SUCCESS)
         return rc;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; array_of_statuses != MPI_STATUSES_IGNORE && i < count; i++)
         if (p2p_is_active(array_of_requests[i]) && !p2p_is_complete((p2p_request_t *)array_of_requests[i]))
             p2p_wait((p2p_request_t *)array_of_requests[i]);
     return finish_all(count, array_of_requests, array_of_statuses);
