@@ -104,6 +104,7 @@ class HdfsRpcTest(RpcCase):
 @LONG
 class YarnRpcTest(RpcCase):
     nodemanagers = 1
+    more = {"core-site": {"verbena.hdfs.auth": "none"}}  # the doctor asks servers where nothing is wrong
 
     def test_a_job_runs_and_yarns_daemons_call_each_other_by_the_core(self):
         done = self.client.run("examples", "pi", "2", "10", timeout=600)
@@ -112,6 +113,10 @@ class YarnRpcTest(RpcCase):
         for name in ("resourcemanager", "nodemanager1"):
             self.assertRegex(self.log(name), r"Verbena serves calls to \S+ by self,shm")
         self.assertRegex(self.log("nodemanager1"), r"RPC server \S+ is reached by the core: shm")
+        said = self.cluster.run("org.verbena.hadoop.Doctor").stdout
+        self.assertIn(f"ok    ResourceManager at 127.0.0.1:{self.cluster.ports['rm-rpc']} answers", said)
+        for name in ("namenode", "rm-rpc"):
+            self.assertRegex(said, rf"ok    RPC server \S+:{self.cluster.ports[name]} is reached by the core: shm")
 
 
 if __name__ == "__main__":
