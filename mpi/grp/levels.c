@@ -16,7 +16,6 @@ typedef struct member {
 typedef struct range {
     const member_t *first;
     int count;
-    int index; /* by number of the node */
 } range_t;
 
 typedef struct map {
@@ -39,11 +38,6 @@ static int by_first(const void *a, const void *b)
     return ((const range_t *)a)->first->rank - ((const range_t *)b)->first->rank;
 }
 
-static int by_number(const void *key, const void *entry)
-{
-    return *(const int *)key - ((const levels_node_t *)entry)->number;
-}
-
 /* 0: it has no levels. */
 static int list(map_t *map, const rt_group_t *ranks)
 {
@@ -57,7 +51,7 @@ static int list(map_t *map, const rt_group_t *ranks)
     for (int i = 0; i < size; i++) {
         const member_t *member = &map->members[i];
         if (i == 0 || member->node != member[-1].node) {
-            map->ranges[map->nodes] = (range_t){.first = member, .index = map->nodes};
+            map->ranges[map->nodes] = (range_t){.first = member};
             map->nodes++;
         } else {
             pairs++;
@@ -95,12 +89,13 @@ static rt_group_t *group_of(const map_t *map, const range_t *range)
     return group;
 }
 
-static levels_node_t *table_of(const map_t *map)
+static int *places_of(const map_t *map)
 {
-    levels_node_t *table = malloc((size_t)map->nodes * sizeof(*table));
-    for (int i = 0; i < map->nodes && table != NULL; i++)
-        table[map->ranges[i].index] = (levels_node_t){.number = map->ranges[i].first->node, .place = i};
-    return table;
+    int *places = malloc((size_t)map->ranks->size * sizeof(*places));
+    for (int i = 0; i < map->nodes && places != NULL; i++)
+        for (int j = 0; j < map->ranges[i].count; j++)
+            places[map->ranges[i].first[j].rank] = i;
+    return places;
 }
 
 static levels_t *make(const map_t *map, grp_t *outer)
@@ -114,9 +109,9 @@ static levels_t *make(const map_t *map, grp_t *outer)
     levels->each = ranks_each(map);
     levels->near = group_of(map, &map->ranges[levels->place]);
     levels->heads = group_of(map, NULL);
-    levels->nodes = levels->each == 0 ? table_of(map) : NULL;
+    levels->places = levels->each == 0 ? places_of(map) : NULL;
     levels->inside = (grp_t){.ranks = levels->near, .base = outer->base | GRP_INSIDE, .slots = 1, .outer = outer};
-    if (levels->near != NULL && levels->heads != NULL && (levels->each > 0 || levels->nodes != NULL))
+    if (levels->near != NULL && levels->heads != NULL && (levels->each > 0 || levels->places != NULL))
         return levels;
     levels_release(levels);
     return NULL;
@@ -160,16 +155,11 @@ void levels_release(levels_t *levels)
         return;
     rt_group_release(levels->near);
     rt_group_release(levels->heads);
-    free(levels->nodes);
+    free(levels->places);
     free(levels);
 }
 
-int levels_place(const levels_t *levels, const rt_group_t *ranks, int rank)
+int levels_place(const levels_t *levels, int rank)
 {
-    if (levels->each > 0)
-        return rank / levels->each;
-    const int number = pmi_node(&rt.pmi, rt_group_world(ranks, rank));
-    const levels_node_t *found = bsearch(&number, levels->nodes, (size_t)levels->heads->size, sizeof(*found),
-                                         by_number);
-    return found->place;
+    return levels->each > 0 ? rank / levels->each : levels->places[rank];
 }

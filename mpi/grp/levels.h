@@ -14,19 +14,14 @@
 
 #include "grp/sched.h"
 
-typedef struct levels_node {
-    int number; /* the launcher's */
-    int place;
-} levels_node_t;
-
 typedef struct levels {
-    int place;            /* of this rank's node */
-    int ordered;          /* L2 */
-    int each;             /* rank i is on node i / each; 0: `nodes` says */
-    levels_node_t *nodes; /* by number */
-    rt_group_t *near;     /* the ranks of this node; rank 0 is its head */
-    rt_group_t *heads;    /* by place */
-    grp_t inside;         /* `near`, for slots */
+    int place;         /* of this rank's node */
+    int ordered;       /* L2 */
+    int each;          /* rank i is on node i / each; 0: `places` says */
+    int *places;       /* `each` is 0: by rank of the set */
+    rt_group_t *near;  /* the ranks of this node; rank 0 is its head */
+    rt_group_t *heads; /* by place */
+    grp_t inside;      /* `near`, for slots */
 } levels_t;
 
 /* The levels of a set, which it keeps until grp_end: 1, 0 (none), or VBN_ERR_NO_MEMORY. Sets grp->nodes:
@@ -34,7 +29,7 @@ typedef struct levels {
 int levels_find(grp_t *grp);
 void levels_release(levels_t *levels);
 /* The place of the node of a rank of the set. */
-int levels_place(const levels_t *levels, const rt_group_t *ranks, int rank);
+int levels_place(const levels_t *levels, int rank);
 
 static inline int levels_is_head(const levels_t *levels)
 {

@@ -61,14 +61,14 @@ void levels_barrier(sched_t *sched)
 /* Whether this rank speaks for its node in a broadcast. */
 static int speaks(const levels_t *levels, const rt_group_t *ranks, int root)
 {
-    return levels_place(levels, ranks, root) == levels->place ? ranks->rank == root : levels_is_head(levels);
+    return levels_place(levels, root) == levels->place ? ranks->rank == root : levels_is_head(levels);
 }
 
 /* The binomial tree of flat_bcast over the nodes. */
 void levels_heads_bcast(sched_t *sched, const levels_t *levels, void *buffer, size_t length, int root)
 {
     const int nodes = levels->heads->size;
-    const int first = levels_place(levels, sched->ranks, root);
+    const int first = levels_place(levels, root);
     const int place = (levels->place - first + nodes) % nodes;
     int bit = 1;
     if (!speaks(levels, sched->ranks, root))

@@ -17,11 +17,11 @@ static int sort_by_node(parts_t *parts)
         return 0;
     memset(firsts, 0, ((size_t)nodes + 1) * sizeof(int));
     for (int rank = 0; rank < size; rank++)
-        firsts[levels_place(levels, parts->sched->ranks, rank) + 1]++;
+        firsts[levels_place(levels, rank) + 1]++;
     for (int node = 0; node < nodes; node++)
         firsts[node + 1] += firsts[node];
     for (int rank = 0; rank < size; rank++)
-        members[firsts[levels_place(levels, parts->sched->ranks, rank)]++] = rank;
+        members[firsts[levels_place(levels, rank)]++] = rank;
     memmove(firsts + 1, firsts, (size_t)nodes * sizeof(int));
     firsts[0] = 0;
     parts->members = members;

@@ -16,7 +16,7 @@ units_t units_of(const sched_t *sched)
 
 int units_find(const units_t *units, int rank)
 {
-    return units->levels == NULL ? rank : levels_place(units->levels, units->ranks, rank);
+    return units->levels == NULL ? rank : levels_place(units->levels, rank);
 }
 
 int units_first(const units_t *units, int unit)
