@@ -44,6 +44,7 @@ static sched_t *make(void)
         return NULL;
     }
     sched->memory->next = NULL;
+    sched->near = sched->memory;
     return sched;
 }
 
@@ -110,9 +111,7 @@ void sched_release(sched_t *sched)
 /* Small pieces come out of the one that the schedule keeps. */
 void *sched_memory(sched_t *sched, size_t length)
 {
-    sched_piece_t *near = sched->memory;
-    while (near->next != NULL)
-        near = near->next;
+    sched_piece_t *near = sched->near;
     if (length <= NEAR_MEMORY - near->used) {
         void *place = near->bytes + near->used;
         near->used = (near->used + length + 15) & ~(size_t)15;

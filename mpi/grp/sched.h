@@ -82,6 +82,7 @@ typedef struct sched {
     sched_op_t *free_ops;
     sched_op_t *ops;
     struct sched_piece *memory; /* of sched_memory and sched_at_end */
+    struct sched_piece *near;   /* the last one of them, which it keeps in the pool */
     int status;                 /* first failure; while steps are added: no memory left */
     int complete;               /* of the last start */
     int held;                   /* S4 */
