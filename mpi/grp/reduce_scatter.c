@@ -43,12 +43,24 @@ static int columns_open(const parts_t *parts, columns_t *columns)
     return 1;
 }
 
+/* Pairs have memory for windows of the largest part, which a few large ones make many times the vector. */
+static int is_uneven(const grp_parts_t *given, int size, size_t average)
+{
+    size_t most = 0;
+    for (int rank = 0; rank < size; rank++) {
+        const size_t bytes = given->starts[rank + 1] - given->starts[rank];
+        most = bytes > most ? bytes : most;
+    }
+    return most / 4 > average;
+}
+
 void parts_reduce_scatter(sched_t *sched, const grp_parts_t *given, void *result, int two)
 {
     const int size = sched_size(sched);
     const size_t average = given->starts[size] / (size_t)size;
+    const size_t counted = is_uneven(given, size, average) ? 0 : average; /* halving, unless the table is forced */
     const int is_few = grp_choose(sched->call, GRP_HALVING,
-                                  table_is_few(TABLE_REDUCE_SCATTER_STEPS, size, sched->nodes, average), average);
+                                  table_is_few(TABLE_REDUCE_SCATTER_STEPS, size, sched->nodes, counted), average);
     const char *near = given->from;
     parts_t parts;
     columns_t columns;

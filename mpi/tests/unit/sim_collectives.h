@@ -247,8 +247,8 @@ inline void join_whole(const grp_reduce_t *reduce, const void *in, void *inout, 
 // Rank i gets `unit` elements, or i % 3 times as many. The expected result is that of a reduce to rank 0.
 struct ReduceScatter : Collective {
     ReduceScatter(int size_, size_t unit_, bool equal_, bool commutes, bool whole_ = false, bool in_place_ = false,
-                  bool counted_ = false)
-        : size(size_), unit(unit_), equal(equal_), whole(whole_), in_place(in_place_), counted(counted_),
+                  bool counted_ = false, int alone_ = -1)
+        : size(size_), unit(unit_), equal(equal_), alone(alone_), whole(whole_), in_place(in_place_), counted(counted_),
           reduce{join_unevenly, nullptr, sizeof(Matrix), commutes, 0, nullptr, 0, 0}
     {
         starts.push_back(0);
@@ -264,7 +264,12 @@ struct ReduceScatter : Collective {
         result.assign((size_t)size, std::vector<char>(counted ? 1 : starts.back()));
         expected.assign((size_t)size, std::vector<Matrix>(counted ? 1 : total));
     }
-    size_t count(int rank) const { return equal ? unit : (size_t)(rank % 3) * unit; }
+    size_t count(int rank) const
+    {
+        if (alone >= 0)
+            return rank == alone ? unit : 0;
+        return equal ? unit : (size_t)(rank % 3) * unit;
+    }
     void *place_of(int rank) { return (in_place ? data : result)[(size_t)rank].data(); }
     void build(sched_t *sched, int rank) override
     {
@@ -302,6 +307,7 @@ struct ReduceScatter : Collective {
     int size;
     size_t unit;
     bool equal;
+    int alone; // the only rank with a part; -1: no such
     bool whole;
     bool in_place;
     bool counted;

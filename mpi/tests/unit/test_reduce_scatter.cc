@@ -231,6 +231,24 @@ TEST_F(Scatters, ANodeOfFewerRanksSendsEachPartOnce)
     }
 }
 
+// A part that is much longer than the average: pairs would have memory for windows of such parts.
+TEST_F(Scatters, OneLongPartAmongEmptyOnesIsHalved)
+{
+    const int alone = 5;
+    Network network(8, 1, "(vector,(0,2,4))");
+    ReduceScatter counted(8, 4000, false, true, false, false, true, alone);
+    open(network, counted, false);
+    size_t receives = 0;
+    for (size_t i = 0; i < counted.scheds[alone]->count; i++)
+        receives += counted.scheds[alone]->steps[i].kind == SCHED_RECV;
+    EXPECT_EQ(receives,
+              2u + 1u); // halvings in the node, and between the nodes; of each other rank of the node it would be 3
+    for (sched_t *sched : counted.scheds)
+        sched_release(sched);
+    ReduceScatter collective(8, 4000, false, true, false, false, false, alone);
+    compare(network, collective);
+}
+
 // A rank receives to few places, again and again: a window, and what it holds of the tree.
 TEST_F(Scatters, WindowsOfPairsHaveMemoryForAFewParts)
 {
