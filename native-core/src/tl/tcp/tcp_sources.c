@@ -151,7 +151,8 @@ static tcp_guest_t *newest_of_most(const tcp_sources_t *sources, bool spoken)
 
 tcp_guest_t *tcp_source_last(const tcp_sources_t *sources, bool *spoken_p)
 {
-    tcp_guest_t *silent = newest_of_most(sources, false);
-    *spoken_p = silent == NULL;
-    return silent != NULL ? silent : newest_of_most(sources, true);
+    tcp_guest_t *silent = newest_of_most(sources, false), *spoken = newest_of_most(sources, true);
+    bool keeps_silent = spoken != NULL && !tcp_source_is_known(spoken->source);
+    *spoken_p = silent == NULL || (tcp_source_is_known(silent->source) && keeps_silent);
+    return *spoken_p ? spoken : silent;
 }

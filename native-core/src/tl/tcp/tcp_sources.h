@@ -55,8 +55,8 @@ void tcp_source_take(tcp_sources_t *sources, tcp_guest_t *guest); /* it waits no
 /* Whose turn it is: guests of known sources first, then those that have spoken, then those of the source that holds the fewest
  * places, then those of the source whose last turn is longest ago; of its guests the oldest. NULL: nobody waits. */
 tcp_guest_t *tcp_source_next(const tcp_sources_t *sources);
-/* Who makes room for another that waits: the newest silent one of the source with the most that wait, of an unknown one if there
- * is one. *spoken_p: all have spoken, so it is the newest of such a source that has. NULL: nobody waits. */
+/* Who makes room for another that waits: the newest silent one of the unknown source with the most that wait, else the newest
+ * one of an unknown source that has spoken (*spoken_p), else the same of known sources. NULL: nobody waits. */
 tcp_guest_t *tcp_source_last(const tcp_sources_t *sources, bool *spoken_p);
 
 #endif
