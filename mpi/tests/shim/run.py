@@ -37,8 +37,8 @@ OWN_TEXTS = {"arguments"} # they look for a tag in an error's text, which is not
 SESSIONS = {path.stem for path in PROGRAMS.glob("*.c") if '#include "session.h"' in path.read_text(encoding="utf-8")}
 NEWER = SESSIONS | {"always", "arguments", "buffers", "call_tags", "chars", "deleted", "error_codes", "forms", "fortran",
                     "from_groups", "idup", "info", "inspect", "integers", "isendrecv", "kept", "late", "limit", "neighbors",
-                    "nobody", "nowhere", "outside", "own_core", "scans", "types_contents", "types_holes", "types_move",
-                    "unsupported", "win_accumulates", "win_objects", "win_units", "world"}
+                    "nobody", "nowhere", "outside", "own_core", "reduce_scatters", "scans", "types_contents", "types_holes",
+                    "types_move", "unsupported", "win_accumulates", "win_objects", "win_units", "world"}
 # With every kind of argument: handles, statuses, arrays, callbacks, attributes, constants, contents of datatypes, windows.
 SHORT = ("any_source", "attributes", "buffered", "cancel", "cart", "freed_comm", "graphs", "grequest", "groups", "handler",
          "intercomm", "many", "outstanding", "own", "pack", "persistent", "probe", "split", "status_error", "threads",
