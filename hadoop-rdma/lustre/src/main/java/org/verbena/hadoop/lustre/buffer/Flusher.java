@@ -88,8 +88,8 @@ public final class Flusher {
             buffer.silence.keep(all);
             for (Path file : all) {
                 String[] name = file.getFileName().toString().split("\\.");
-                if (name.length > 0 && Listing.inode(name[0]) >= 0) {
-                    found.add(Listing.inode(name[0]));
+                if (name.length > 0) {
+                    Listing.inode(name[0]).ifPresent(found::add);
                 }
                 if (name.length > 2) {
                     removeOld(file); // of a process that died while it took a claim

@@ -8,11 +8,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 
 /** What a folder has. A file system may fail in the middle of the list: other hosts delete, and servers go. */
 final class Listing {
-    /** Digits that fit into a long. */
-    private static final String INODE = "[0-9]{1,18}";
+    /** 64 bits, as Java writes them: the kernel's numbers from 2^63 on are negative. */
+    private static final String INODE = "-?[0-9]{1,19}";
 
     private Listing() {
     }
@@ -32,8 +33,12 @@ final class Listing {
         return all;
     }
 
-    /** The inode that a part of a file's name says; -1: it says none. */
-    static long inode(String name) {
-        return name.matches(INODE) ? Long.parseLong(name) : -1;
+    /** The inode that a part of a file's name says; empty: it says none. */
+    static OptionalLong inode(String name) {
+        try {
+            return name.matches(INODE) ? OptionalLong.of(Long.parseLong(name)) : OptionalLong.empty();
+        } catch (NumberFormatException e) {
+            return OptionalLong.empty(); // too large for any inode
+        }
     }
 }

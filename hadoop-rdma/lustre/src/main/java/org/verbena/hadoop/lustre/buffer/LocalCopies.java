@@ -11,6 +11,7 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.Set;
 
 /** Copies of chunks on a disk of the writer's host: a file INODE-ID for each file in the buffer, its chunks at their places. */
@@ -82,14 +83,15 @@ final class LocalCopies {
     }
 
     private static boolean isUnused(Path file, Records records) {
-        String[] name = file.getFileName().toString().split("-", 2);
-        long inode = name.length == 2 ? Listing.inode(name[0]) : -1;
+        String name = file.getFileName().toString();
+        int end = name.indexOf('-', 1); // behind a sign
+        OptionalLong inode = end < 0 ? OptionalLong.empty() : Listing.inode(name.substring(0, end));
         try {
-            if (inode < 0 || !Files.isWritable(file)) {
+            if (inode.isEmpty() || !Files.isWritable(file)) {
                 return false;
             }
-            Records.Found found = records.find(inode); // made before its copies
-            return found == null || !found.record().id().equals(name[1]);
+            Records.Found found = records.find(inode.getAsLong()); // made before its copies
+            return found == null || !found.record().id().equals(name.substring(end + 1));
         } catch (IOException e) {
             return false; // its record is damaged: the flush tells that
         }

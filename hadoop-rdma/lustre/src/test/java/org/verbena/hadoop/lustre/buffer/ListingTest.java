@@ -9,9 +9,12 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A flusher in folders that have what it does not expect. No server is needed: nothing is left in the buffer. */
 class ListingTest {
@@ -50,6 +53,29 @@ class ListingTest {
         assertEquals(new Flusher.Pass(0, List.of(), List.of()), pass());
         assertFalse(Files.exists(data));
         assertTrue(Files.exists(place.local.resolve(LARGE + "-id")), "it is nobody's copy");
+    }
+
+    /** The kernel's number has 64 bits: up to 19 digits, and those from 2^63 on are negative in Java. */
+    @ParameterizedTest
+    @ValueSource(strings = {"0", "1234567890123456789", "9223372036854775807", "-1", "-9223372036854775808"})
+    void every_inode_of_64_bits_is_seen(String inode) throws IOException {
+        Path data = whole();
+        Path other = Files.move(data, data.resolveSibling(inode + ".data"));
+        Path copy = Files.writeString(Files.createDirectories(place.local).resolve(inode + "-id"), "");
+        assertEquals(new Flusher.Pass(0, List.of(), List.of()), pass());
+        assertFalse(Files.exists(other), "its record has gone");
+        assertFalse(Files.exists(copy), "no record has this copy");
+        assertEquals(OptionalLong.of(Long.parseLong(inode)), Listing.inode(inode));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"9223372036854775808", "-9223372036854775809", "10000000000000000000", "", "-", "--1", "+1", "id"})
+    void no_other_name_is_an_inode(String name) throws IOException {
+        Path data = Files.writeString(records.resolve(name + ".data"), "");
+        Path copy = Files.writeString(Files.createDirectories(place.local).resolve(name + "-id"), "");
+        assertEquals(new Flusher.Pass(0, List.of(), List.of()), pass());
+        assertTrue(Files.exists(data) && Files.exists(copy));
+        assertEquals(OptionalLong.empty(), Listing.inode(name));
     }
 
     @Test
