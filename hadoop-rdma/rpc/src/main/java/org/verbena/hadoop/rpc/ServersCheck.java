@@ -88,11 +88,17 @@ public final class ServersCheck {
     private void ask(Map<String, String> servers, String protocol, String setting, boolean oneServes) {
         Map<String, String> silent = new LinkedHashMap<>();
         servers.forEach((name, address) -> {
-            String cause = cause(address, protocol);
-            if (cause == null) {
-                report.add(Level.OK, name + " at " + address + " answers");
-            } else {
-                silent.put(name + " at " + address, cause);
+            String server = name + " at " + address;
+            try {
+                String cause = cause(address, protocol);
+                if (cause == null) {
+                    report.add(Level.OK, server + " answers");
+                } else {
+                    silent.put(server, cause);
+                }
+            } catch (LinkageError e) { // 'hadoop jar' has a class loader of its own for the jar; Hadoop 3.3 lacks a method
+                report.add(Level.WARN, server + " is not asked: put the jar into HADOOP_CLASSPATH, and use Hadoop 3.4 or later: "
+                    + line(e));
             }
         });
         boolean served = oneServes && silent.size() < servers.size();
@@ -118,7 +124,11 @@ public final class ServersCheck {
             while (first.getCause() != null) {
                 first = first.getCause(); // Hadoop wraps it in advice of several lines
             }
-            return first.toString().lines().findFirst().orElse("");
+            return line(first);
         }
+    }
+
+    private static String line(Throwable cause) {
+        return cause.toString().lines().findFirst().orElse("");
     }
 }
