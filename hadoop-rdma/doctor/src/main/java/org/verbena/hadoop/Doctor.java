@@ -96,10 +96,14 @@ public final class Doctor {
 
     /** hdfs: HDFS is looked at as a whole; else its NameNodes are asked alone, where there are any. */
     private static void servers(Configuration asking, boolean hdfs, HostReport report) {
-        if (hdfs) {
-            ClusterCheck.run(asking, report);
-        } else {
-            ServersCheck.hdfs(asking, ClusterCheck.nameNodes(asking), report);
+        try {
+            if (hdfs) {
+                ClusterCheck.run(asking, report);
+            } else {
+                ServersCheck.hdfs(asking, ClusterCheck.nameNodes(asking), report);
+            }
+        } catch (IllegalArgumentException e) {
+            report.add(Level.WARN, "NameNodes: dfs.namenode.rpc-address: " + e.getMessage() + "; give HOST:PORT");
         }
         ServersCheck.yarn(asking, report);
         RpcCheck.servers(asking, report);

@@ -109,6 +109,13 @@ class ServersTest {
     }
 
     @Test
+    void aNameNodeWithoutAPortIsOneLineWithTheCure() {
+        String text = report(conf("dfs.namenode.rpc-address=nn1"));
+        assertTrue(text.matches("(?s).*warn  NameNodes: dfs.namenode.rpc-address: [^\n]*nn1[^\n]*; give HOST:PORT\n.*"), text);
+        expect(text, "ok    YARN: "); // the report goes on
+    }
+
+    @Test
     void eachOfSeveralResourceManagersIsAskedAndOneHasToAnswer() throws IOException {
         RPC.Server server = server();
         try (Socket silent = closed()) {
