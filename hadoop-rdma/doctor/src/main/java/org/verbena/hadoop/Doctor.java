@@ -94,12 +94,10 @@ public final class Doctor {
         return good;
     }
 
-    /** hdfs: HDFS is looked at as a whole; else its NameNodes are asked alone, where there are any. */
+    /** hdfs: HDFS is looked at as a whole, where it is the default; else its NameNodes are asked alone, where there are any. */
     private static void servers(Configuration asking, boolean hdfs, HostReport report) {
         try {
-            if (hdfs) {
-                ClusterCheck.run(asking, report);
-            } else {
+            if (!hdfs || !ClusterCheck.run(asking, report)) {
                 ServersCheck.hdfs(asking, ClusterCheck.nameNodes(asking), report);
             }
         } catch (IllegalArgumentException e) {

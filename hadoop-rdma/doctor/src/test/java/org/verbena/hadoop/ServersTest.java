@@ -99,6 +99,8 @@ class ServersTest {
         try (Socket silent = closed()) {
             String place = "127.0.0.1:" + server.getPort();
             expect(report(conf("dfs.namenode.rpc-address=" + place)), "ok    NameNode 1 at " + place + " answers");
+            expect(report(conf("dfs.namenode.rpc-address=" + place, "fs.defaultFS=file:///", "verbena.hdfs.auth=none")),
+                "ok    NameNode 1 at " + place + " answers");
             String other = "127.0.0.1:" + silent.getLocalPort();
             String text = report(conf("dfs.namenode.rpc-address=" + other));
             expect(text, "warn  NameNode 1 at " + other + " does not answer: java.net.ConnectException: Connection refused; "
@@ -147,6 +149,12 @@ class ServersTest {
             expect(text, "; look at its log, and whether " + ADDRESS + " names it on this host");
             assertFalse(text.contains("RPC server /" + place), text);
         }
+    }
+
+    @Test
+    void aResourceManagersAddressNeedsNoPort() {
+        String text = report(conf(ADDRESS + "=no-host.invalid"));
+        expect(text, "warn  ResourceManager at no-host.invalid does not answer: this host does not know the name no-host.invalid");
     }
 
     @Test

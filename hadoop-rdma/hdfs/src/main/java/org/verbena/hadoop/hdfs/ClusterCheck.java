@@ -50,9 +50,13 @@ public final class ClusterCheck {
         this.conf.set(PluginSetting.HDFS_CONNECT_WAIT_MS.key(), PATIENCE);
     }
 
-    /** Asks the NameNode of {@code fs.defaultFS}, or those of all name spaces behind viewfs, for DataNodes, and each of those. */
-    public static void run(Configuration conf, HostReport report) {
-        new ClusterCheck(conf, report).run();
+    /**
+     * Asks the NameNode of {@code fs.defaultFS}, or those of all name spaces behind viewfs, for DataNodes, and each of those.
+     *
+     * @return false when the default file system is none of HDFS
+     */
+    public static boolean run(Configuration conf, HostReport report) {
+        return new ClusterCheck(conf, report).run();
     }
 
     /** Returns the addresses of all NameNodes that the configuration names, without one of {@code fs.defaultFS} alone. */
@@ -61,7 +65,7 @@ public final class ClusterCheck {
             .filter(Objects::nonNull).toList();
     }
 
-    private void run() {
+    private boolean run() {
         URI uri = FileSystem.getDefaultUri(conf);
         Collection<URI> all = "hdfs".equals(uri.getScheme()) ? List.of(uri)
             : "viewfs".equals(uri.getScheme()) ? DFSUtil.getInternalNsRpcUris(conf) : List.of();
@@ -70,6 +74,7 @@ public final class ClusterCheck {
                 + "a cluster's site files");
         }
         all.forEach(this::look);
+        return !all.isEmpty();
     }
 
     private void look(URI uri) {

@@ -23,7 +23,7 @@ public final class ServersCheck {
     private static final String HDFS = "org.apache.hadoop.hdfs.protocolPB.ClientNamenodeProtocolPB";
     private static final String RESOURCE_MANAGER = "yarn.resourcemanager.";
     private static final String ADDRESS = RESOURCE_MANAGER + "address";
-    private static final String PORT = ":8032";
+    private static final int PORT = 8032;
     private static final String NOWHERE = "0.0.0.0";
 
     private final Configuration conf;
@@ -67,7 +67,7 @@ public final class ServersCheck {
     /** Null: it is not set, or has Hadoop's default, which is no host. */
     private static String address(Configuration conf, String id) {
         String host = conf.getTrimmed(RESOURCE_MANAGER + "hostname" + id, NOWHERE);
-        String address = conf.getTrimmed(ADDRESS + id, host + PORT);
+        String address = conf.getTrimmed(ADDRESS + id, host + ":" + PORT);
         return address.startsWith(NOWHERE) ? null : address;
     }
 
@@ -110,7 +110,7 @@ public final class ServersCheck {
     /** Why a server does not answer; null: it does. */
     private String cause(String address, String protocol) {
         try {
-            InetSocketAddress at = NetUtils.createSocketAddr(address);
+            InetSocketAddress at = NetUtils.createSocketAddr(address, PORT);
             if (at.isUnresolved()) {
                 return "this host does not know the name " + at.getHostString();
             }
