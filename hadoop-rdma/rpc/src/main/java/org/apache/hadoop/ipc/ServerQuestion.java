@@ -9,14 +9,19 @@ import org.apache.hadoop.ipc.protobuf.ProtocolInfoProtos.GetProtocolSignatureReq
 import org.apache.hadoop.net.NetUtils;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.thirdparty.protobuf.ServiceException;
+import org.verbena.hadoop.rpc.node.CoreNode;
+import org.verbena.hadoop.rpc.node.RpcConf;
+import org.verbena.hadoop.rpc.node.ServerLink;
 
 /** Asks for the signature of a protocol, by a connection of that protocol: it has the rights and the name that users of it need. */
 public final class ServerQuestion {
+    private static final long DECIDED_MILLIS = 10_000;
+
     private ServerQuestion() {
     }
 
     /**
-     * Asks once, with the limits of the configuration.
+     * Asks once, with the limits of the configuration. By our engine it is known afterwards how the server is reached.
      *
      * @param address resolved
      * @param protocol name of the class of protobuf; where it is not on the class path, the question goes without it
@@ -32,10 +37,21 @@ public final class ServerQuestion {
         try {
             proxy.getProtocolSignature(null, GetProtocolSignatureRequestProto.newBuilder().setProtocol(protocol)
                 .setRpcKind(RPC.RpcKind.RPC_PROTOCOL_BUFFER.name()).build());
+            if (engine instanceof CoreRpcEngine) {
+                decided(conf, address);
+            }
         } catch (ServiceException e) {
             throw e.getCause() instanceof IOException cause ? cause : new IOException(e);
         } finally {
             RPC.stopProxy(proxy);
+        }
+    }
+
+    /** The client asks for the greeting in the background, and its end would be that question's end. */
+    private static void decided(Configuration conf, InetSocketAddress address) {
+        ServerLink link = CoreNode.of(RpcConf.of(conf)).server(address);
+        if (link != null) {
+            link.transport(DECIDED_MILLIS);
         }
     }
 }
