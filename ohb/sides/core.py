@@ -43,11 +43,18 @@ def ucx_versions(cells):
     pypi, found = pypi_ucx(), {}
     for name, folder, more in (("ucx", "/usr", {}), ("pypi-ucx", pypi, {"LD_LIBRARY_PATH": f"{pypi}/lib"})):
         if any(cell.startswith(name + ".") for cell in cells):
-            done = subprocess.run([f"{folder}/bin/ucx_info", "-v"], capture_output=True, text=True, timeout=60, check=False,
-                                  env={**os.environ, **more})
-            said = re.search(r"[Vv]ersion:? (\d+(\.\d+)+)", done.stdout)
+            said = re.search(r"[Vv]ersion:? (\d+(\.\d+)+)", _said([f"{folder}/bin/ucx_info", "-v"], more))
             found[name] = said[1] if said else "unknown"
     return found
+
+
+def _said(argv, more):
+    """What a program prints; nothing where it does not run, or does not end: the row's result is worth more than a version."""
+    try:
+        return subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=60, check=False,
+                              env={**os.environ, **more}).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
 
 
 def better(unit):

@@ -2,6 +2,7 @@
 """The row core beside two versions of UCX, with programs in the place of vbn-perf and of PyPI's ucx_info."""
 import json
 import os
+import subprocess
 import tempfile
 import unittest
 import unittest.mock
@@ -56,6 +57,15 @@ class BesideUcx(unittest.TestCase):
         run = self.measured({})["runs"][0]
         self.assertEqual((run["status"], run["sides"]["a"]["versions"]), ("complete", {}), run["notes"])
         self.assertEqual({name.rsplit(".", 1)[0] for name in run["result"]}, {"am.latency.shm.8.latency"})
+
+    def test_a_result_stays_where_the_version_of_its_ucx_cannot_be_told(self):
+        os.unlink(f"{self.ucx}/bin/ucx_info")
+        run = self.measured({"VERBENA_UCX": f"{self.root}/ucx-1.22 [a]"})["runs"][0]
+        self.assertEqual((run["status"], run["sides"]["a"]["versions"]), ("complete", {"pypi-ucx": "unknown"}), run["notes"])
+        self.assertTrue(any(name.startswith("pypi-ucx.am.latency.") for name in run["result"]), run["result"])
+        late = unittest.mock.Mock(side_effect=subprocess.TimeoutExpired("ucx_info", 60))
+        with unittest.mock.patch.object(core.subprocess, "run", late):
+            self.assertEqual(core.ucx_versions(["ucx.am"]), {"ucx": "unknown"})
 
 
 if __name__ == "__main__":
