@@ -8,6 +8,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.ipc.ProtobufRpcEngine2;
 import org.apache.hadoop.ipc.RemoteException;
@@ -24,6 +25,9 @@ public final class ServersCheck {
     private static final String RESOURCE_MANAGER = "yarn.resourcemanager.";
     private static final String ADDRESS = RESOURCE_MANAGER + "address";
     private static final int PORT = 8032;
+    /** What fails on this host, whatever the server does. */
+    private static final Pattern CREDENTIALS = Pattern.compile("(sun\\.security\\.krb5\\.|org\\.ietf\\.jgss\\.GSSException"
+        + "|javax\\.security\\.(sasl|auth\\.login)\\.|org\\.apache\\.hadoop\\.security\\.(AccessControl|KerberosAuth)Exception)");
     private static final String NOWHERE = "0.0.0.0";
 
     private final Configuration conf;
@@ -103,8 +107,13 @@ public final class ServersCheck {
         });
         boolean served = oneServes && silent.size() < servers.size();
         silent.forEach((name, cause) -> report.add(served ? Level.OK : Level.WARN, name + " does not answer: " + cause
-            + (served ? "; one that stands by does not listen" : "; look at its log, and whether " + setting
-            + " names it on this host")));
+            + "; " + (served ? "one that stands by does not listen" : cure(cause, setting))));
+    }
+
+    /** cause: an exception's text, which begins with its class. */
+    static String cure(String cause, String setting) {
+        return CREDENTIALS.matcher(cause).lookingAt() ? "look at this user's ticket (klist, kinit) and at krb5.conf"
+            : "look at its log, and whether " + setting + " names it on this host";
     }
 
     /** Why a server does not answer; null: it does. */

@@ -11,6 +11,8 @@ import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.ipc.ServerQuestion;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.verbena.core.plugin.Finding;
 import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
@@ -55,5 +57,19 @@ class ServersCheckTest {
         assertEquals(Level.WARN, finding.level());
         assertTrue(finding.toString().contains("ResourceManager at 127.0.0.1:1 is not asked: put the jar into HADOOP_CLASSPATH, "
             + "and use Hadoop 3.4 or later: java.lang.IllegalAccessError: "), finding::toString);
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {
+        "org.ietf.jgss.GSSException: No valid credentials provided (Mechanism level: Failed to find any Kerberos tgt) | true",
+        "sun.security.krb5.KrbException: Server not found in Kerberos database (7) | true",
+        "org.apache.hadoop.security.AccessControlException: Client cannot authenticate via:[TOKEN, KERBEROS] | true",
+        "javax.security.auth.login.LoginException: Unable to obtain password from user | true",
+        "java.net.ConnectException: Connection refused | false",
+        "this host does not know the name rm | false"})
+    void aFailureOfThisHostsOwnCredentialsIsNotLookedForInTheServersLog(String cause, boolean own) {
+        String cure = ServersCheck.cure(cause, "its.address");
+        assertEquals(own ? "look at this user's ticket (klist, kinit) and at krb5.conf"
+            : "look at its log, and whether its.address names it on this host", cure);
     }
 }
