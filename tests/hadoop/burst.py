@@ -37,7 +37,8 @@ class Burst:
     """Two servers with a key. more: other settings of the buffer."""
 
     def __init__(self, folder, **more):
-        self._copies = pathlib.Path(folder) / "copies"
+        self._folder = pathlib.Path(folder)
+        self._copies = self._folder / "copies"
         key = new_key(pathlib.Path(folder) / "key")
         self._servers, self._flushers = [], []
         for _ in range(2):
@@ -57,7 +58,6 @@ class Burst:
         for process in self._flushers:
             process.kill()
             process.wait()
-            process.stdout.close()
         for server in self._servers:
             server.stop()
 
@@ -68,19 +68,31 @@ class Burst:
     def pinned(self):
         return sum(int(server.stats("verbena")["pinned_items"]) for server in self._servers)
 
+    def stored(self):
+        """Items that have come to the servers until now, also those that were flushed."""
+        return sum(int(server.stats()["total_items"]) for server in self._servers)
+
     def flusher(self, cluster, *words):
+        """Starts one. What it says goes to a file: nobody reads a pipe while jobs run."""
         argv = java.argv(FLUSHER, list(words), cluster.client_conf(), os.environ["VERBENA_HADOOP_JAR"], options=java.QUICK)
-        process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                   preexec_fn=shared.end_with_the_test)
+        with self._said(len(self._flushers)).open("w") as said:
+            process = subprocess.Popen(argv, stdout=said, stderr=subprocess.STDOUT, preexec_fn=shared.end_with_the_test)
         self._flushers.append(process)
         return process
+
+    def _said(self, number):
+        return self._folder / f"flusher-{number}.log"
+
+    def said(self, flusher):
+        """What a flusher has said until now."""
+        return self._said(self._flushers.index(flusher)).read_text(errors="replace")
 
     def flush(self, cluster):
         """What is closed now."""
         once = self.flusher(cluster, "--once")
-        said, _ = once.communicate(timeout=LIMIT)
+        once.wait(timeout=LIMIT)
         if once.returncode != 0:
-            raise Failed(f"the flusher ended with status {once.returncode}: {said}")
+            raise Failed(f"the flusher ended with status {once.returncode}: {self.said(once)}")
 
     def flush_all(self, cluster, root):
         """Until nothing is left, also of the files that daemons write at the end of a job: neither items nor records nor copies."""

@@ -73,7 +73,7 @@ class BurstJobsTest(Jobs):
         daemon = self.burst.flusher(self.cluster)
         self.generate("flushed", sync="true")
         self.assertEqual(self.validate("flushed"), checksum)
-        self.assertIsNone(daemon.poll())
+        self.assertIsNone(daemon.poll(), self.burst.said(daemon))
         daemon.kill()
         daemon.wait()
         self.burst.flush_all(self.cluster, self.root)

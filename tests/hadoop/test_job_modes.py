@@ -117,9 +117,10 @@ class JobModesTest(unittest.TestCase):
         burst = self.enter(Burst(self.folder, chunk="16k", fault="async-local"))
         flushers = []
         cluster = self.lustre(burst.kind(), beside=lambda cluster: flushers.append(burst.flusher(cluster)))
+        self.assertGreater(burst.stored(), 0, "the buffer had no bytes of the jobs")
         self.fetch(cluster)
         self.flushed(burst, cluster)
-        self.assertIsNone(flushers[0].poll(), "the flusher has ended")
+        self.assertIsNone(flushers[0].poll(), f"the flusher has ended: {burst.said(flushers[0])}")
 
     def fetch(self, cluster):
         """Copies of all files that the jobs have written, as a client reads them."""
