@@ -288,7 +288,7 @@ struct ReduceScatter : Collective {
                            &expected[rank][at], sizeof(Matrix));
         }
     }
-    // A schedule per rank: what it is compared with.
+    // A schedule for each rank: a reduce, whose result each part is compared with.
     void build_expected(sched_t *sched, int rank)
     {
         steps_reduce(sched, expected[(size_t)rank].data(), total, &reduce, 0);
